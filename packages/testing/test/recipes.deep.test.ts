@@ -133,7 +133,7 @@ const recipesWith = (pattern: RegExp): string[] =>
 const UNCHECKED =
   /\bbyHeader\(|(?<!(?:\.get|tenantOf)\((?:String\()?)(?<![\w.])\w+(?:\.req)?(?:\.get\(|\.header\(|\.headers\[)'x-(?:api-key|tenant|org|user|plan)'/
 // Behind a proxy the address can be any text, and `subjectForIp` throws at what is not an address.
-const UNCHECKED_ADDRESS = /\bsubjectOfIp\(\w+\.ip\b/
+const UNCHECKED_ADDRESS = /\bsubjectForIp\(\w+\.ip\b/
 const BY_PATH =
   /\b(?:cost|limit|group|stacked): (?:async )?\([^)]*\) =>[\s\S]{0,40}\b(?:path|url|originalUrl)\b/
 
