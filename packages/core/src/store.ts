@@ -54,5 +54,5 @@ export {
 export { createLimitSetFor, createLimitSet, type LimitInput, type LimitOptions } from './plans/limit/limit.js'
 export type { CompiledLimit, LeaseTerms, LimitSet, Params, WaitTerms } from './plans/limit/limit-set.js'
 export { memoryStore, type MemoryStoreOptions } from './stores/memory/memory-store.js'
-export { isOutcome, isRefundAnswer, limitsByPart } from './stores/outcome-check.js'
+export { isOutcome, isRefundAnswer } from './stores/outcome-check.js'
 export { refundByKey, refundOf } from './stores/receipts.js'

@@ -56,7 +56,6 @@ const AUTHORS_OF_STORES = [
   'implementations',
   'isOutcome',
   'isRefundAnswer',
-  'limitsByPart',
   'memoryStore',
   'needClock',
   'refundByKey',
