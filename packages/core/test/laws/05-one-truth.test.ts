@@ -67,7 +67,7 @@ describe.each(MIXES)('$name', (mix) => {
     forAll(
       fc.tuple(sets, mix.acts, fc.boolean()),
       async ([of, acts, isGeneral]) => void (await agree(make(of), acts, isGeneral)),
-      cases(25, mix.name === 'counts' || mix.name === 'leases' ? 500 : 225),
+      cases(25, mix.name === 'counts' || mix.name === 'leases' ? 200 : 100),
     )
 
   test.each(variants)('one limit: $name', (variant) =>
