@@ -105,7 +105,7 @@ describe.each(MIXES)('$name', (mix) => {
 function isRight({ request, answer }: Said): boolean {
   const { order, hold, id } = request
   if (id !== undefined) return true
-  const wish = { id: 'any', most: 30, least: 1, share: 1, lengthUs: 1_000_000, lagUs: 0 }
+  const wish = { id: 'any', most: 30, least: 1, share: 1, lengthUs: 6_000_000, lagUs: 0 }
   return isOutcome(answer, {
     ...request,
     order: order && { ...order, wish: order.wish && wish },
