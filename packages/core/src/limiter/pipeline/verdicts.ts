@@ -203,7 +203,8 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
         this.#reporter.invalidAnswerError(given)
         return onAnswer(undefined)
       }
-      if (!this.answersAtOnce) this.#fallback.learn(request, given, sentAtMs)
+      // A report of requests in flight is answered for these alone: it says nothing of the limits in time.
+      if (request.grant === 'lease' && !this.answersAtOnce) this.#fallback.learn(request, given, sentAtMs)
       onAnswer(given)
     })
   }

@@ -20,7 +20,7 @@ interface Place {
   readonly other: Limiter
 }
 
-async function start(limit: string, options: Partial<LimiterOptions>): Promise<Place> {
+async function start(limit: LimiterOptions['limit'], options: Partial<LimiterOptions>): Promise<Place> {
   const redis = await server()
   const prefix = testPrefix()
   const made = (): Limiter => {
@@ -46,6 +46,17 @@ const consume = async (limiter: Limiter, count: number): Promise<Decision[]> => 
 }
 const told = (decisions: readonly Decision[]): string[] =>
   decisions.map(({ allowed, source }) => `${source} ${allowed ? 'lets it run' : 'denies'}`)
+
+test('local: a report of a slot that was given back says nothing of the limits in time', async () => {
+  const { redis, limiter, other } = await start(['3000/min', '10 concurrent'], { local: { instances: 1 } })
+  const [first] = await consume(limiter, 1)
+  first?.release()
+  await eventually(async () => expect((await other.peek('acme')).limits[1]?.remaining).toBe(10))
+  redis.pause()
+  const [local] = await consume(limiter, 1)
+  expect(told([local as Decision])).toEqual(['local lets it run'])
+  expect(local?.localLimits?.map(({ used }) => used)).toEqual([2, 1])
+})
 
 test('local: the process lets its share run, with what runs already', async () => {
   const { redis, limiter, left } = await start('8 concurrent', { local: { instances: 2 } })
