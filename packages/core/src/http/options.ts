@@ -16,7 +16,7 @@ import type { Identify } from './who/identify.js'
 import type { ListOption } from './who/lists.js'
 
 /** The options of every adapter. `Req` and `Res` are the framework's request and response. */
-export interface RateLimitOptions<Req, Res = unknown, Plans extends string = string>
+export interface RateLimitOptions<Req = unknown, Res = unknown, Plans extends string = string>
   extends Omit<LimiterOptions<Plans>, 'limit'>, Omit<ScopeOptions, 'limit'>, DenialOptions {
   /**
    * The limits of the only plan; with `limiter`, those of this `group`. Or a function of the request: its limits hold for the
