@@ -150,13 +150,13 @@ export interface Verdict {
   readonly outcome?: Outcome
   /** The parts that the outcome covers, if not all of the step. */
   readonly parts?: readonly Part[]
-  /** Of the source `lease`: the units of each part. */
+  /** With the source `lease`: the units of each part. */
   readonly uses?: readonly LeasedUnits[]
   /** How many units of the request other verdicts took from the same parts. Left out: none. */
   readonly above?: number
-  /** Of the source `place`: how long the request waited, in ms. */
+  /** With the source `place`: how long the request waited, in ms. */
   readonly waitedMs?: number
-  /** Of the source `local`: this process's share of every quota, from 0 to 1. */
+  /** With the source `local`: this process's share of every quota, from 0 to 1. */
   readonly share?: number
   /** Why the store did not decide. */
   readonly error?: StoreError

@@ -249,7 +249,7 @@ export interface LeaseOrder {
 
 /** Both numbers are totals, so a report counts once however often it arrives. Without such a lease it changes nothing. */
 export interface LeaseReport {
-  /** As in its wish. */
+  /** The id of the wish that it was granted for. */
   readonly id: string
   /** Units of the lease that were used so far. */
   readonly used: number

@@ -104,8 +104,8 @@ export function timeToDrain(parts: number, pace: number): number {
 }
 
 /**
- * As `wait`, for more than the burst, too. A level that has drained, or is above the brim, is waited for from now on, and
- * at the rate of the limit: above the brim it drains slower from its next write.
+ * When the units of a queued request are free; as `wait`, but for more than the burst, too. Where the level has drained, or is
+ * above the brim, the wait begins now, at the rate of the limit: above the brim it drains slower from its next write on.
  */
 export function placeTime(
   { unit, filled, levelNow, pace, elapsed }: TokenBucketState,

@@ -157,7 +157,7 @@ function chargedLimits({ owed }: Charge): number {
   return sum(owed.used.entries.map(({ length }) => Math.max(length, 1)))
 }
 
-/** How many of the units that a limit was charged the store had no room for. */
+/** How many charged units of a limit the store had no room for. */
 function notGranted({ used, levels }: Owed, i: number, granted = 0): number {
   const charged = levels[i] ?? sum((used.entries[i] ?? []).map(({ units }) => units))
   return Math.max(charged - granted, 0)

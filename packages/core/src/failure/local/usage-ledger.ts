@@ -8,7 +8,7 @@ interface UsageEntry {
   units: number
 }
 
-/** What was admitted of the limits of one key without the store. */
+/** Units of one key that were admitted without the store, for each limit. */
 export interface Used {
   readonly set: LimitSet
   /** For each limit, oldest first. */

@@ -69,9 +69,9 @@ export class SlotNumbers {
   }
 
   /**
-   * A request is over that began then. Its answer, if there is one, was heard before. Returns whether numbers were given up.
+   * A request is over. Its answer, if there is one, was heard before. Returns whether numbers were given up.
    *
-   * @param began one that begins later than a gap is noticed has a higher number here
+   * @param began when it began: higher for requests that began after a gap was noticed
    */
   end(began: number, now: number): boolean {
     this.#requests -= 1

@@ -138,8 +138,8 @@ export class DenialBodies {
 }
 
 /**
- * Whether the body depends only on the decision's limits, the one that denied, the cost and the seconds to wait. A longer
- * wait is written as a date, and limits that the store did not decide are not the same array each time.
+ * Whether the body can be kept for other denials with the same limits, violated limit, cost and seconds to wait. Not if a date
+ * is written for a longer wait, nor if the store did not decide: then the limits are another array each time.
  */
 function isKept({ reason, limits, violated }: Decision, { waitMs }: Retry): boolean {
   return (

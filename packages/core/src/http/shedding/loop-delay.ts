@@ -35,7 +35,7 @@ const TARGET_MS = 10
 const INTERVAL_MS = 200
 /** A queue counts as standing for at least this long, in ms: refusals keep it short. */
 const ALERT_MS = 1000
-/** And at least this long after each turn that was late meanwhile, in ms. */
+/** It counts as standing for at least this long after each late turn of the loop, in ms. */
 const AGAIN_MS = 500
 
 /**

@@ -81,7 +81,7 @@ function endedPlaces({ places, stateIds, slackUs }: PlaceLine): Ended[] {
   return ended
 }
 
-/** The groups after all that has ended entered these limits. What it has to enter elsewhere waits. */
+/** The groups without what has ended and has entered these limits. What must still enter other limits stays. */
 export function withoutEntered(book: LeaseBook, stateIds: readonly number[], now: number): LeaseBook {
   const kept: (LeaseGroup | PlaceLine)[] = book.filter(({ endUs }) => endUs > now)
   for (const group of book) {
@@ -175,7 +175,7 @@ function keepOfLease(group: LeaseGroup, id: string, kept: Lease): LeaseGroup[] {
   return out > 0 ? [{ ...group, leases, out }] : []
 }
 
-/** Puts a lease into the group of its kind, end and lag, of these limits. Without any limit it stands nowhere. */
+/** Adds a lease to the group with its kind, end, lag and limits. Without any limit it is not kept. */
 export function addLease(
   book: LeaseBook,
   { id, units }: { readonly id: string; readonly units: number },

@@ -86,7 +86,7 @@ export interface Opening {
   from(us: number): number
 }
 
-/** The first at or after a time, without an end. */
+/** An opening at any time from this one on. */
 export function anyFrom(leastUs: number): Opening {
   return { leastUs, from: (us) => (leastUs === NEVER ? NEVER : Math.max(leastUs, us)) }
 }

@@ -14,7 +14,7 @@ interface Cause {
 
 /** The events of a client by which its errors are understood. */
 export interface ClientEvents {
-  /** It sends commands immediately. */
+  /** The client sends commands from now on. */
   readonly ready: string
   /** It has a connection, and does not know yet whether Redis accepts it. */
   readonly connected?: string
