@@ -1,17 +1,33 @@
 /**
- * For users. Adapters export all of it again, so nothing here is only for authors of adapters. Types of single options, events
- * and figures have no name of their own: `LimiterOptions['local']`, `LimiterEvents['breaker'][0]`, `LimiterStats['leases']`.
+ * For users. Adapters export all of it again, so nothing here is only for authors of adapters. What calls and listeners give has
+ * types with names here: TypeScript must name them in declarations of programs that return it. Types of single options have none:
+ * `LimiterOptions['local']`.
  */
-export { ConfigError, ERROR_CODES, StoreError, TollgateError } from './base/errors.js'
+export type { MaybePromise } from './base/promises.js'
+export {
+  ConfigError,
+  ERROR_CODES,
+  StoreError,
+  TollgateError,
+  type ErrorCode,
+  type StoreErrorReason,
+} from './base/errors.js'
 export type { LimitInput, LimitOptions } from './plans/limit/limit.js'
 export type { PlanInput } from './plans/plan.js'
 export type { PlansInput } from './plans/plans.js'
 export type { Subject } from './plans/subject.js'
 export type { Subjects } from './requests/subject/subject.js'
-export type { Decision, LimitState } from './limiter/decision/decision.js'
-export type { LimiterEvents } from './limiter/report/events.js'
+export type { Decision, DecisionSource, DenialReason, LimitState } from './limiter/decision/decision.js'
+export type { BreakerChange, EventContext, LimiterEvents, Shed } from './limiter/report/events.js'
+export type { Outage } from './limiter/report/reporter.js'
+export type { BreakerState } from './failure/guard/shard-guard.js'
+export type { Reconciled } from './failure/local/reconciliation.js'
+export type { ReservationStats } from './features/holds/holds.js'
+export type { InFlightChange } from './features/in-flight/slot-reports.js'
+export type { LeaseChange, LeaseStats } from './features/leases/lease-reporter.js'
+export type { WaitingChange, WaitingStats } from './limiter/waiting/waiting-change.js'
 export type { FailurePolicy } from './plans/failure-policy.js'
-export type { LimiterHealth, LimiterStats } from './limiter/report/stats.js'
+export type { DecisionCounts, LimiterHealth, LimiterStats } from './limiter/report/stats.js'
 export { createLimiter } from './limiter/create-limiter.js'
 export type { ConsumeOptions, Consumer, Limiter } from './limiter/limiter.js'
 export type { Reservation } from './limiter/reservation.js'

@@ -37,6 +37,30 @@ const server = ${what}.listen(0, '127.0.0.1', async () => {
   server.closeAllConnections()
 })
 `
+const INFERRED = `
+import { createLimiter, StoreError, type LimiterEvents } from '@tollgate/core'
+export const limiter = createLimiter({ plans: { free: '3/min' }, defaultPlan: 'free' })
+export const check = (id: string) => limiter.consume(id)
+export const limits = async (id: string) => (await limiter.consume(id)).limits
+export const why = async (id: string) => {
+  const { source, reason, localLimits } = await limiter.consume(id)
+  return { source, reason, localLimits }
+}
+export const hold = (id: string) => limiter.reserve(id, { cost: 1, for: '1min' })
+export const health = () => limiter.health()
+export const { decisions, leases, reconciled, reservations, waiting } = limiter.stats()
+export const count = () => limiter.stats().decisions.store
+export const onBreaker = (change: LimiterEvents['breaker'][0]) => ({ change, state: change.state, outage: change.outage })
+export const onChange = (
+  lease: LimiterEvents['lease'][0],
+  queue: LimiterEvents['waiting'][0],
+  inFlight: LimiterEvents['inFlight'][0],
+  shed: LimiterEvents['shed'][0],
+  charged: LimiterEvents['reconciliation'][0],
+  context: LimiterEvents['limited'][1],
+) => [lease, queue, inFlight, shed, charged, context] as const
+export const because = (error: StoreError) => ({ code: error.code, reason: error.reason })
+`
 /** Prints the file that the stack of a mistake begins in. */
 const MISTAKE = `
 try {
@@ -204,6 +228,12 @@ const FILES = {
     'metrics-cjs.cts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
     'faces-cjs.cts': FACES_FILES.typed,
   }),
+  // Nothing is annotated: declarations of it name what the calls of Tollgate give.
+  ...inFolder('declared', {
+    'package.json': manifest('module'),
+    'tsconfig.json': JSON.stringify({ compilerOptions: { ...STRICT, declaration: true }, include: ['*.ts'] }),
+    'inferred.ts': INFERRED,
+  }),
   // Apart: the types of @fastify/rate-limit declare the same names as those of @tollgate/fastify.
   ...inFolder('typed-stores', {
     'package.json': manifest('module'),
@@ -303,7 +333,9 @@ describe('what is published', () => {
   test('works in a bare CommonJS project', () => expectAllToServe('cjs', '.js'))
 
   test('typechecks in a strict TypeScript project, as ESM and as CommonJS, and runs', async () => {
-    await Promise.all(['typed', 'typed-stores'].map((one) => project.run('npx', ['tsc', '-p', one])))
+    await Promise.all(
+      ['typed', 'declared', 'typed-stores'].map((one) => project.run('npx', ['tsc', '-p', one])),
+    )
     await expectAllToServe('typed/out', '.js', 'typed-stores/out')
     await expectAllToServe('typed/out', '-cjs.cjs', 'typed-stores/out')
   })
