@@ -29,6 +29,7 @@ export interface CountingStoreOptions {
   readonly now: (() => number) | undefined
 }
 
+/** Counts on Memcached. To read on: batch.ts decides, load.ts is one counter in one batch, clock.ts the common clock. */
 export class CountingStore implements Store {
   readonly synchronous = false
   readonly atomic = false

@@ -88,7 +88,10 @@ export class Leases implements Feature {
     else this.#note(parts, outcome, sentAtMs)
   }
 
-  /** Gives back what is idle here of those keys that lack units, if all of them then have enough. */
+  /**
+   * Gives back what is idle here of those keys that lack units, if all of them then have enough. Otherwise the lease stays, so
+   * that a denied flood costs no more than without leases.
+   */
   makeRoom({ parts, grant }: Request, { at, limits }: Outcome): Promise<unknown> | undefined {
     if (this.#holders.size === 0 || !parts.some((part) => this.#holders.has(part.key))) return undefined
     const inTheWay: LeaseHolder[] = []

@@ -42,7 +42,8 @@ const AGAIN_MS = 500
  * How long requests wait for the event loop, measured by how late a timer is. As in CoDel (RFC 8289) only a standing queue
  * counts, one that no turn of the loop has emptied for a while: bursts pass by themselves, and a turn that was late for a
  * single request held nobody up. `monitorEventLoopDelay` does not do: it reports turns that are over, and a request in the
- * middle of a long turn must know how long that turn has lasted already.
+ * middle of a long turn must know how long that turn has lasted already: a handler that never waits has no two requests in flight,
+ * so its queue shows only in the loop.
  */
 export class LoopDelay {
   readonly #timing: Timing

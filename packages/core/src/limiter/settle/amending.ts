@@ -34,6 +34,9 @@ interface Amendment {
  * Decides anew on requests that were let in and that now cost more, count elsewhere or have more limits. The result is the
  * decision on all that they ask for, as if they had asked for it at once: what the first decision took is part of it, or
  * has gone back. Meanwhile the request holds what the first decision took.
+ *
+ * What is missing is asked for alone only where the store decided the first one, by the same limits and keys, and the cost is
+ * within every quota.
  */
 export class Amending {
   readonly #host: AmendingHost

@@ -30,7 +30,8 @@ export function endOfId(id: string): string {
 }
 
 /**
- * A page is for ids that differ in the last character and two bits of the one before. Senders count their ids, so it holds
+ * Ids of refunds share keys, called pages. In the subject's value they would cost some 20 bytes each, every request would read them,
+ * and a reset would forget them. A page is for ids that differ in the last character and two bits of the one before. Senders count their ids, so it holds
  * up to 144 in turn. The price of a larger one is time: Redis hands it to the script for each refund.
  */
 function pageOf(id: string): string {

@@ -89,7 +89,10 @@ export function reservationEnd({ lengthUs }: Hold, now: number): number {
   return Math.ceil((now + lengthUs) / grid) * grid
 }
 
-/** When a lease of this length ends. So leases of many processes end at few times. */
+/**
+ * When a lease of this length ends: rounded to an eighth of it, so that however many processes there are, their leases end at about
+ * nine times at most.
+ */
 export function endAfter(now: number, lengthUs: number): number {
   const grid = Math.max(1000, Math.floor(lengthUs / 8))
   return Math.floor((now + lengthUs) / grid) * grid
