@@ -27,7 +27,7 @@ export async function forAll<T>(
   const property = fc.asyncProperty(some, async (all) => {
     await Promise.all(all.map(holds))
   })
-  await fc.assert(property, { numRuns: count / AT_ONCE, endOnFailure: true })
+  await fc.assert(property, { numRuns: Math.ceil(count / AT_ONCE), endOnFailure: true })
 }
 
 /** Steps over some windows, with many gaps and costs right at the edges of window and quota. */

@@ -7,9 +7,8 @@ import type { Verdicts } from './verdicts.js'
 
 /**
  * Asks the steps of a request one after another. When one denies, the units of the steps before it go back, and its own
- * numbers are the answer. Slots go back without a
- * message of their own. All steps share one deadline. When it passes, the failure policy decides the rest, and
- * nothing more is sent.
+ * numbers are the answer. Slots go back without a message of their own. All steps share one deadline. When it passes, the
+ * failure policy decides the rest, and nothing more is sent.
  *
  * @returns the verdict on each step; a denial is the last
  */
