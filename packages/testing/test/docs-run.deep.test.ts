@@ -27,7 +27,7 @@ const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> =
 }
 
 /** The languages of code blocks that are not programs. */
-const NO_PROGRAM = ['', 'sh', 'yaml', 'json', 'lua', 'sql']
+const NO_PROGRAM = ['', 'mermaid', 'sh', 'yaml', 'json', 'lua', 'sql']
 
 const programs = pages.flatMap((page) => programsOf(page, textOf(page)))
 const isOf = (kind: Kind) => (program: Program) => kindOf(program) === kind
