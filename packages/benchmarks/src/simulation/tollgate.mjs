@@ -8,7 +8,7 @@ export async function loadTollgate(clock) {
     await Promise.all(
       [
         ...['limiter/pipeline/features.js', 'features/leases/leases.js', 'features/denials/denials.js'],
-        ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/outbox/outbox.js'],
+        ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/outbox.js'],
       ].map(load),
     )
   return { Features, Leases, Denials, ProcessStore, compilePlan, newLeaseId }

@@ -1,6 +1,6 @@
 import { eventually } from '@tollgate/testing'
 import { StoreError } from '../../src/index.js'
-import { Outbox } from '../../src/failure/outbox/outbox.js'
+import { Outbox } from '../../src/failure/outbox.js'
 import { LARGEST_BATCH, MOST_LIMITS_A_CALL } from '../../src/stores/batcher.js'
 import { ID_KEPT_MS } from '../../src/stores/contract.js'
 

@@ -1,4 +1,4 @@
-import { newHolderId, newLeaseId } from '../../failure/outbox/outbox.js'
+import { newHolderId, newLeaseId } from '../../failure/outbox.js'
 import { Denials, type RememberOptions } from '../../features/denials/denials.js'
 import { InFlight } from '../../features/in-flight/in-flight.js'
 import { NO_LEASES } from '../../features/leases/lease-reporter.js'

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { isA, StoreError, pageOf } from '../../base/errors.js'
-import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
-import type { Feature, GivenBack } from '../../requests/feature.js'
-import { inCalls, Batcher, limitsIn } from '../../stores/batcher.js'
-import { ID_KEPT_MS, type RefundAnswer, type RefundRequest } from '../../stores/contract.js'
+import { isA, StoreError, pageOf } from '../base/errors.js'
+import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
+import type { Feature, GivenBack } from '../requests/feature.js'
+import { inCalls, Batcher, limitsIn } from '../stores/batcher.js'
+import { ID_KEPT_MS, type RefundAnswer, type RefundRequest } from '../stores/contract.js'
 
 interface OutboxItem<Item> {
   readonly item: Item
