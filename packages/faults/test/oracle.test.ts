@@ -1,6 +1,6 @@
 import { Oracle, type LetIn } from '../src/soak/oracle.ts'
 import { PLANS, SOAK_TENANTS } from '../src/soak/plans.ts'
-import { Random } from '../src/soak/random.ts'
+import { Random } from '@tollgate/testing'
 
 const bounds = [
   { windowMs: 100, units: 2 },

@@ -20,3 +20,4 @@ export { clientOf, serveHandler, serveHttp2Handler, type Client, type Served } f
 export { namesOf } from './names-of.ts'
 export { makeProject, packPackages, type Project } from './packed.ts'
 export { cases, isDeep } from './deep.ts'
+export { Random } from './random.ts'

@@ -9,7 +9,7 @@ import {
   type Store,
 } from '../../src/index.js'
 import { inputOf, type Kind } from './limits.js'
-import { Random } from '../support/random.js'
+import { Random } from '@tollgate/testing'
 import { Case } from './tally.js'
 import { answered } from './within.js'
 

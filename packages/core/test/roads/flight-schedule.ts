@@ -1,6 +1,6 @@
 // Puts requests in flight into a schedule: limits of them, processes, and requests that end.
 import type { LimitSpec } from './limits.js'
-import { Random } from '../support/random.js'
+import { Random } from '@tollgate/testing'
 import type { Act, Ask, Plans, Schedule, Step } from './schedule.js'
 
 /** Around the end of a row in the store, in µs. */

@@ -1,7 +1,7 @@
 // Random schedules of two processes in which one subject meets everything at once: reservations, leases, requests in flight,
 // denials from memory, requests that wait, and limits that it brings and that change.
 import { counterName, type Kind, type LimitSpec } from './limits.js'
-import { Random } from '../support/random.js'
+import { Random } from '@tollgate/testing'
 import type { Ask, Who } from './schedule.js'
 import type { LeaseOptions } from '../../src/plans/options/lease-option.js'
 import type { WaitOptions } from '../../src/plans/options/wait-option.js'

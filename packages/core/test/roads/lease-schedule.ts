@@ -1,7 +1,7 @@
 // Puts leases into a schedule: plans that lease, processes that start and end, and many requests a few ms apart.
 import { HOUR_MS } from './limits.js'
 import type { Leases } from './places.js'
-import { Random } from '../support/random.js'
+import { Random } from '@tollgate/testing'
 import { PLACES, PLAN_NAMES, type Act, type Ask, type Schedule, type Step, type Who } from './schedule.js'
 
 const SALT = 0x1ea5e

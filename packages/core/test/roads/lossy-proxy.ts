@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { Random } from '../support/random.js'
+import { Random } from '@tollgate/testing'
 
 /** `refuse`: no connection. `swallow`: half of the scripts run, but the connection is reset before their answer. */
 export type Way = 'pass' | 'refuse' | 'swallow' | 'delay'

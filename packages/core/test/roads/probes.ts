@@ -3,7 +3,7 @@ import type { Decision } from '../../src/index.js'
 import { capacityOf, type LimitSpec } from './limits.js'
 import { isFlight } from './lines.js'
 import type { Play } from './play.js'
-import { Random } from '../support/random.js'
+import { Random } from '@tollgate/testing'
 import type { Ask, Plans, Schedule } from './schedule.js'
 import type { Case } from './tally.js'
 

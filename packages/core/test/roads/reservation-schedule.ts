@@ -1,5 +1,5 @@
 // Puts reservations into a schedule.
-import { Random } from '../support/random.js'
+import { Random } from '@tollgate/testing'
 import type { Act, Schedule, Step } from './schedule.js'
 
 const FOR_MS = [100, 300, 1000, 5000, 120_000]

@@ -1,6 +1,6 @@
 // What meets on one subject, all at once, in memory and on one server.
 import { setImmediate as turn } from 'node:timers/promises'
-import { cases, startRedis, testPrefix, type RedisServer } from '@tollgate/testing'
+import { Random, type RedisServer, cases, startRedis, testPrefix } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { memoryStore, redisStore, type Store } from '../../src/index.js'
 import { KEPT_UNDER_TEST_CLOCK_MS, SLOTS_KEPT_MS } from '../../src/store.js'
@@ -9,7 +9,6 @@ import { JointPlay, type JointMet } from './joint-play.js'
 import type { JointPlace } from './joint-processes.js'
 import { jointScheduleOf, PROCESSES } from './joint-schedule.js'
 import { describeLaws, forEachOf, seeds } from './many.js'
-import { Random } from '../support/random.js'
 import { Case, Tally } from './tally.js'
 import { NoAnswer } from './within.js'
 

@@ -1,6 +1,6 @@
 import { counterName, HOUR_MS, type Kind, type LimitSpec } from './limits.js'
 import type { Leases } from './places.js'
-import { Random } from '../support/random.js'
+import { Random } from '@tollgate/testing'
 
 /** The kinds of routes that requests are made on. `own` is a group with limits in place of the plan's. */
 export const PLACES = ['app', 'group', 'own', 'stacked', 'both'] as const

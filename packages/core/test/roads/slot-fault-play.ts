@@ -1,7 +1,7 @@
 // Requests in flight before, during and after a fault, from two processes: one meets the fault of the connection, too.
 import { createLimiter, type Decision, type FailurePolicy, type Limiter } from '../../src/index.js'
 import { eventually, type FaultWorld, type Phase } from './fault-play.js'
-import { Random } from '../support/random.js'
+import { Random } from '@tollgate/testing'
 import { Case } from './tally.js'
 import { answered } from './within.js'
 

@@ -1,7 +1,7 @@
 // Breadth-first over all that can happen in a world, and random ways through it. A world is made again for each state, from what
 // has happened: real objects cannot be copied.
 import { createHash } from 'node:crypto'
-import { Random } from './random.js'
+import { Random } from '@tollgate/testing'
 
 /** A law that does not hold. */
 export class Violation extends Error {

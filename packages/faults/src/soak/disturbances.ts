@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask, startProxy, startRedis, type Proxy } from '@tollgate/testing/redis'
 import { now } from '../load.ts'
-import type { Random } from './random.ts'
+import type { Random } from '@tollgate/testing'
 
 /** One Redis, and a proxy to it for each process. */
 export interface Place {
@@ -105,8 +105,8 @@ export async function disturb({ random, until, say, ...rest }: DisturbOptions): 
   for (;;) {
     const gapMs = random.between(500, 4000)
     const ms = Math.round(random.between(100, 2500))
-    const name = random.of(Object.keys(DISTURBANCES))
-    const proxies = random.of([...rest.place.proxies.map((proxy) => [proxy]), [...rest.place.proxies]])
+    const name = random.pick(Object.keys(DISTURBANCES))
+    const proxies = random.pick([...rest.place.proxies.map((proxy) => [proxy]), [...rest.place.proxies]])
     if (now() + gapMs + ms > until) break
     await sleep(gapMs)
     const ways = proxies.length === 1 ? `process ${rest.place.proxies.indexOf(proxies[0] as Proxy)}` : 'all'

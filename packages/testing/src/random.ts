@@ -20,6 +20,11 @@ export class Random {
     return min + Math.floor(this.next() * (max - min + 1))
   }
 
+  /** @returns a number from `least` to just below `most` */
+  between(least: number, most: number): number {
+    return least + this.next() * (most - least)
+  }
+
   chance(share: number): boolean {
     return this.next() < share
   }
