@@ -67,7 +67,7 @@ describe.each(MIXES)('$name', (mix) => {
     forAll(
       fc.tuple(sets, mix.acts, fc.boolean()),
       async ([of, acts, isGeneral]) => void (await agree(make(of), acts, isGeneral)),
-      cases(25, mix.name === 'counts' || mix.name === 'leases' ? 200 : 100),
+      cases(25, mix.name === 'counts' || mix.name === 'leases' ? 500 : 250),
     )
 
   test.each(variants)('one limit: $name', (variant) =>
@@ -95,17 +95,24 @@ describe.each(MIXES)('$name', (mix) => {
     const sets = setsFor(mix, variant, [variant.limit(20, 1000)], [variant.limit(300, 1000)])
     const schedules = fc.sample(mix.acts, { numRuns: SAMPLES, seed: 7 })
     const said = (await Promise.all(schedules.map((acts) => agree(sets, acts)))).flat()
-    expect(said.filter((one) => !isRight(one))).toEqual([])
+    expect(said.filter((one) => !isRight(one, mix))).toEqual([])
     const few = Object.entries(metBy(said)[mix.name]).filter(([, count]) => count <= SAMPLES)
     expect(few).toEqual([])
   })
 })
 
-/** A message whose id comes again with other terms answers with its own. */
-function isRight({ request, answer }: Said): boolean {
+/** A message whose id comes again with other terms answers with its own; among holds those of a hold, which can last longer. */
+function isRight({ request, answer }: Said, mix: Mix): boolean {
   const { order, hold, id } = request
   if (id !== undefined) return true
-  const wish = { id: 'any', most: 30, least: 1, share: 1, lengthUs: 6_000_000, lagUs: 0 }
+  const wish = {
+    id: 'any',
+    most: 30,
+    least: 1,
+    share: 1,
+    lengthUs: mix.name === 'holds' ? 6_000_000 : 1_000_000,
+    lagUs: 0,
+  }
   return isOutcome(answer, {
     ...request,
     order: order && { ...order, wish: order.wish && wish },
