@@ -198,6 +198,22 @@ describe('when something fails', () => {
     expect(await limiter.consume('acme', { cost: rest })).toMatchObject({ allowed: true, source: 'store' })
   })
 
+  test('a lease that is granted while the limiter closes goes back', async () => {
+    const store = makeStore()
+    const world = start(store)
+    const { limiter } = world
+    let used = await untilLeased(limiter, 'acme')
+    world.asked.length = 0
+    const held = deferred()
+    world.onAnswers = (grants) => (grants.includes('wish') ? held.promise : undefined)
+    for (; !world.asked.includes('wish') && used < QUOTA; used += 1) await limiter.consume('acme')
+    expect(world.asked).toContain('wish')
+    const closed = limiter.close()
+    held.resolve()
+    await closed
+    expect(await remaining(start(store).limiter)).toBe(QUOTA - used)
+  })
+
   test('the limiter is closed meanwhile: it waits for the request', async () => {
     const world = start(makeStore())
     const { limiter } = world
