@@ -36,16 +36,16 @@ end
 local try = redis.pcall
 
 -- Decides a run: what cannot be done quickly is done in the general way. `numbers`: of a set with requests in flight, what their
--- holder tells of each key, and how many requests there are for it.
+-- holder reports for each key, and how many requests there are for it.
 local function decide_run(set, general_set, cost, count, times, numbers)
   local keys, offset, now, reply = KEYS, request, now, reply
   local values = set and cost ~= 0 and (holder or not numbers)
     and (count == 1 and { try('GET', keys[offset + 1]) } or try('MGET', unpack(keys, offset + 1, offset + count)))
   -- Where the next key of the run is, and how many of its requests are still to be decided.
   local at, left = 1, times and times[1] or numbers and numbers[3] or 1
-  local others, first, take_quickly, id, entry, packing, whole_packing, head, new_end, ttl
+  local limit_count, first, take_quickly, id, entry, packing, whole_packing, head, new_end, ttl
   if values then
-    first, others = set[1], #set
+    first, limit_count = set[1], #set
     take_quickly, id, entry, packing, whole_packing = first.take, first.id, first.entry, first.first_packing, first.first_whole_packing
     head, ttl = HEADER + first.size + 1, first.ttl
     new_end = min(floor((now + ttl * 1000) / 1000000), LAST_END)

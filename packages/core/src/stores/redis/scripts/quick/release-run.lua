@@ -1,4 +1,4 @@
--- Tells of slots that were given back. Stops where the general way must do it.
+-- Reports slots that were given back. Stops at a key that needs the general way.
 for i = at, count do
   local value, from, start, limit = values[i], HEADER + 1, nil, nil
   local found, a, b, c, found_format, last

@@ -15,14 +15,14 @@ for i = at, count do
     if not remaining then break end
     reply[told + 1], reply[told + 2] = remaining, reset
     if remaining < 0 then
-      -- Of several limits, the others tell of what they have without the cost.
-      if others > 1 or from <= #value or last > now + CLOCK_WENT_BACK then break end
+      -- With several limits, the general way says what the others have left without the cost.
+      if limit_count > 1 or from <= #value or last > now + CLOCK_WENT_BACK then break end
       -- The first denial holds for all that follow.
       reply[told + 3], told, due = needed, told + 3, 0
       break
     end
     local next, behind = told + 2, nil
-    for n = 2, others do
+    for n = 2, limit_count do
       local limit = set[n]
       local found, a, b, c, head
       remaining = nil
