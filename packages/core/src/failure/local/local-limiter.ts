@@ -5,7 +5,6 @@ import { elapsedMs } from '../../base/timers.js'
 import { type CompiledLimit, type LimitSet, scaleSet, capacityOf } from '../../plans/limit/limit-set.js'
 import { unitsTaken } from '../../requests/request.js'
 import type { Grant, Outcome, StoreRequest, SubRequest, LimitOutcome } from '../../stores/contract.js'
-import { limitsByPart } from '../../stores/outcome-check.js'
 import { ProcessStore } from '../../stores/memory/process-store.js'
 import { refundOf } from '../../stores/receipts.js'
 import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
@@ -313,12 +312,19 @@ class StoreKnowledge {
   }
 
   note(parts: readonly SubRequest[], { limits }: Outcome, atMs: number): void {
-    for (const [{ key, set }, own] of limitsByPart(parts, limits)) {
+    // By indices, without a list for each part: this runs for every request.
+    let from = 0
+    for (const { key, set } of parts) {
+      const to = from + set.limits.length
       const known = this.#known.refresh(key)
       if (known?.set === set) {
-        for (let i = 0; i < own.length; i += 1) known.remaining[i] = (own[i] as LimitOutcome).remaining
+        for (let i = from; i < to; i += 1) known.remaining[i - from] = (limits[i] as LimitOutcome).remaining
         known.atMs = atMs
-      } else this.#known.set(key, { set, remaining: own.map(({ remaining }) => remaining), atMs })
+      } else {
+        const remaining = limits.slice(from, to).map((limit) => limit.remaining)
+        this.#known.set(key, { set, remaining, atMs })
+      }
+      from = to
     }
   }
 

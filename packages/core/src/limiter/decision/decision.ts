@@ -1,4 +1,5 @@
 import type { Subject } from '../../plans/subject.js'
+import type { Verdict } from '../../requests/request.js'
 
 /** Where one limit stands after the decision. */
 export interface LimitState {
@@ -25,23 +26,13 @@ export interface LimitState {
 }
 
 /**
- * What decided: the `store`; `place`: the store, in which the request waited for a place that was booked; `lease`: this process, from units that it took from the store in advance; `cache`: this
- * process, which remembers a denial of the store; `unlimited` or `blocked`: the plan needs no store; `list`: the block
- * list; `shed`: this process is overloaded; or, since the store could not answer, the failure policy: `local`, `open` or
- * `closed`.
+ * What decided.
+ * - `store`; or `place`: the store booked a place, for which the request waited.
+ * - `lease`: this process, from units that it took from the store in advance. `cache`: this process, which remembers a denial.
+ * - `unlimited`, `blocked`: the plan, which needs no store. `list`: the block list. `shed`: this process is overloaded.
+ * - `local`, `open`, `closed`: the failure policy, since the store could not answer.
  */
-export type DecisionSource =
-  | 'store'
-  | 'place'
-  | 'lease'
-  | 'cache'
-  | 'unlimited'
-  | 'blocked'
-  | 'list'
-  | 'shed'
-  | 'local'
-  | 'open'
-  | 'closed'
+export type DecisionSource = Verdict['source'] | 'list' | 'shed'
 
 /**
  * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, a

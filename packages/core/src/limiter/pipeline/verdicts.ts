@@ -1,4 +1,4 @@
-import { StoreError } from '../../base/errors.js'
+import { isA, StoreError } from '../../base/errors.js'
 import type { MaybePromise } from '../../base/promises.js'
 import type { Warn } from '../../base/warnings.js'
 import { Fallback } from '../../failure/fallback.js'
@@ -35,7 +35,6 @@ export interface VerdictsOptions {
  * answer, the failure policy decides. Features learn from every outcome.
  */
 export class Verdicts implements FeatureHost<ChangeEvents> {
-  readonly answersAtOnce: boolean
   /**
    * For all calls and all requests in several steps. One list, since a request must end before a call that it made later:
    * otherwise its next step would be sent.
@@ -50,7 +49,6 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
   #isEnded = false
 
   constructor(options: VerdictsOptions, reporter: Reporter) {
-    this.answersAtOnce = options.store.synchronous ?? false
     this.#reporter = reporter
     this.deadlines = new Deadlines(options.deadlineMs)
     this.store = new StoreAccess(options.store, {
@@ -68,6 +66,10 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     this.holds = new Holds(this)
     // The last three come last, since the others may still give back or charge as they end.
     this.features = new Features([...options.features(this), this.holds, this.#fallback, this.#giveBacks])
+  }
+
+  get answersAtOnce(): boolean {
+    return this.store.answersAtOnce
   }
 
   /** Whether the limiter was closed, so that the store is not asked for callers any more. */
@@ -106,15 +108,19 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
 
   /** The verdict for a store's answer; if that is not an outcome, the failure policy's. Bound, to be made once. */
   readonly read = (step: Request, given: unknown, sentAtMs: number): Verdict => {
-    if (isOutcome(given, step)) {
-      this.learn(step, given, sentAtMs)
-      return toVerdict('store', step, given)
-    }
-    const error = this.#reporter.invalidAnswerError(given, this.answersAtOnce)
+    const read = this.#verdictOr(step, given, sentAtMs)
+    if (!isA(read, StoreError)) return read
     this.features.failed(step)
     // The policy has decided this step already when its deadline passed.
-    if (step.deadline?.isOver) return { source: 'closed', allowed: false, step, error }
-    return this.fallBack(step, error)
+    if (step.deadline?.isOver) return { source: 'closed', allowed: false, step, error: read }
+    return this.fallBack(step, read)
+  }
+
+  /** The verdict for a store's answer; the error if it is not an outcome. */
+  #verdictOr(step: Request, given: unknown, sentAtMs: number, isPeek = false): Verdict | StoreError {
+    if (!isOutcome(given, step)) return this.#reporter.invalidAnswerError(given, this.answersAtOnce)
+    this.learn(step, given, sentAtMs, isPeek)
+    return toVerdict('store', step, given)
   }
 
   /** Has the store decide one step; the error if it cannot. Never rejects. */
@@ -126,9 +132,8 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     const refused = this.refusal(step)
     if (refused) return failed(refused)
     return this.consume(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step)) return failed(this.#reporter.invalidAnswerError(given, this.answersAtOnce))
-      this.learn(step, given, sentAtMs)
-      return toVerdict('store', step, given)
+      const read = this.#verdictOr(step, given, sentAtMs)
+      return isA(read, StoreError) ? failed(read) : read
     })
   }
 
@@ -137,10 +142,8 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     const refused = this.refusal(step)
     if (refused) return this.#fallback.peek(step, refused)
     return this.store.peek(step, (_, given, sentAtMs) => {
-      if (!isOutcome(given, step))
-        return this.#fallback.peek(step, this.#reporter.invalidAnswerError(given, this.answersAtOnce))
-      this.learn(step, given, sentAtMs, true)
-      return toVerdict('store', step, given)
+      const read = this.#verdictOr(step, given, sentAtMs, true)
+      return isA(read, StoreError) ? this.#fallback.peek(step, read) : read
     })
   }
 

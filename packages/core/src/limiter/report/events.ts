@@ -1,5 +1,4 @@
 import * as diagnostics from 'node:diagnostics_channel'
-import type { Channel } from 'node:diagnostics_channel'
 import type { Decision } from '../decision/decision.js'
 import { ConfigError, type StoreError, type TollgateError } from '../../base/errors.js'
 import { onceAMinute, thrownText, type Warn } from '../../base/warnings.js'
@@ -126,25 +125,10 @@ export function channelFor(event: EventName): string {
  */
 export class Events {
   // The arrays are replaced, never changed, so that listeners can be added or removed during an event.
-  readonly #listeners: Record<EventName, readonly AnyListener[]> = {
-    decision: [],
-    limited: [],
-    storeError: [],
-    breaker: [],
-    fallback: [],
-    reconciliation: [],
-    evicted: [],
-    lease: [],
-    inFlight: [],
-    waiting: [],
-    shed: [],
-    planError: [],
-    unknownPlan: [],
-  }
-
+  readonly #listeners = forEachEvent((): readonly AnyListener[] => [])
   readonly #limiter: object
   readonly #warn: Warn
-  readonly #channels = mapChannels()
+  readonly #channels = forEachEvent((name) => diagnostics.channel(channelFor(name)))
 
   /** @param limiter sent along on the channels, so that subscribers know which limiter it is */
   constructor(limiter: object, warn: Warn) {
@@ -200,10 +184,7 @@ export class Events {
   }
 }
 
-function mapChannels(): Record<EventName, Channel> {
-  const entries = Object.keys(MESSAGES).map((name) => [
-    name,
-    diagnostics.channel(channelFor(name as EventName)),
-  ])
-  return Object.fromEntries(entries) as Record<EventName, Channel>
+function forEachEvent<T>(make: (name: EventName) => T): Record<EventName, T> {
+  const names = Object.keys(MESSAGES) as EventName[]
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<EventName, T>
 }
