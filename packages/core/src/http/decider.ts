@@ -6,7 +6,7 @@ import { hasSlots } from '../limiter/settle/settlement.js'
 import { internalsOf, type Internals } from '../limiter/internals.js'
 import type { Consumer, ConsumeOptions, Limiter } from '../limiter/limiter.js'
 import type { Subject } from '../plans/subject.js'
-import { needCost, USE_SKIP } from '../requests/request.js'
+import { needCost } from '../requests/request.js'
 import type { HttpAdapter, ResponseEnd } from './adapter.js'
 import { DenialAnswers } from './answers/denial-answers.js'
 import {
@@ -19,6 +19,7 @@ import {
 } from './decisions.js'
 import { createHeaderWriter, RATE_LIMIT_HEADERS, type HeaderWriter } from './headers.js'
 import { warnOfCountedTwice } from './mistakes.js'
+import { USE_SKIP } from './option-checks.js'
 import type { RateLimitOptions, RequestContext } from './options.js'
 
 /** What a route needs for requests that its family has let in already: their decisions are amended. */

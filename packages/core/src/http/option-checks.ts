@@ -5,7 +5,6 @@ import { attempt } from '../base/show.js'
 import type { Limiter } from '../limiter/limiter.js'
 import { LIMITER_OPTIONS, ONLY_HTTP_OPTIONS, findRouteRemedy } from '../limiter/options/limiter-options.js'
 import { errorOfKnown, errorOfWhole, remedyOf } from '../limiter/options/option-remedies.js'
-import { USE_SKIP } from '../requests/request.js'
 import type { HttpAdapter } from './adapter.js'
 import { checkDenialOptions } from './answers/denial.js'
 import { readHeaderOptions } from './headers.js'
@@ -13,6 +12,9 @@ import type { RateLimitOptions } from './options.js'
 import { readShed } from './shedding/shedder.js'
 import { byBearerToken, byJwtClaim } from './who/credentials.js'
 import { byHeader, byIp } from './who/identify.js'
+
+/** What to type in place of a cost of 0. */
+export const USE_SKIP = '; to let a request pass uncounted use skip: (req) => ...'
 
 export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
 const ROUTE_OPTIONS = ['limit', ...HTTP_OPTIONS]

@@ -63,7 +63,7 @@ interface RequestTerms {
   readonly deadline?: SharedDeadline | undefined
 }
 
-/** What is asked of one key without a caller: the leases of a process, or how many requests it has in flight. */
+/** A message about one key that no caller waits for: about leases of this process, or its requests in flight. */
 export function messageAbout(part: Part, plan: Plan, message: LeaseMessage | SlotsMessage): Request {
   const { subject, limits, shard } = part
   const { slots, ...kind } = message
@@ -73,7 +73,7 @@ export function messageAbout(part: Part, plan: Plan, message: LeaseMessage | Slo
 type LeaseMessage = Pick<LeaseRequest, 'grant' | 'order'> & { readonly slots?: undefined }
 type SlotsMessage = Pick<SlotsRequest, 'grant'> & { readonly slots: SlotHolder }
 
-/** The request, and each of its steps, putting its cost beside the limits; without a hold, to take it as any other does. */
+/** The same request, and each of its steps, with this hold. Without one, the cost is taken at once. */
 export function withHold(request: Request, hold: Hold | undefined): Request {
   const steps = request.steps?.map((step) => withHold(step, hold))
   return { ...request, grant: 'all', order: undefined, hold, steps }
@@ -233,6 +233,3 @@ export function needUnitsBack(units: unknown): void {
   const expected = 'a whole number of units from 1, such as refund(subject, 2)'
   throw new TollgateError('ERR_TOLLGATE_COST', `units: got ${show(units)}, expected ${expected}`)
 }
-
-/** For options of HTTP, which have `skip`. */
-export const USE_SKIP = '; to let a request pass uncounted use skip: (req) => ...'
