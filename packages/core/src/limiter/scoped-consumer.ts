@@ -139,8 +139,9 @@ export class ScopedConsumer implements Consumer {
 }
 
 function readToConsume(options: ConsumeOptions | undefined): number {
+  if (options === undefined) return 1
   const cost = readConsumeOptions(options)
-  options?.signal?.throwIfAborted()
+  options.signal?.throwIfAborted()
   return cost
 }
 

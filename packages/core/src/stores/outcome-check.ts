@@ -20,7 +20,7 @@ export function isOutcome(given: unknown, request: StoreRequest): given is Outco
     if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(request.parts))
       return false
     // Indices, here and below, since this runs for every request.
-    for (let i = 0; i < limits.length; i += 1) if (!isLimitOutcome(limits[i])) return false
+    for (let i = 0; i < limits.length; i += 1) if (!isLimitOutcome(limits[i] as object)) return false
     switch (request.grant) {
       case 'all':
         return request.hold === undefined || isHold(hold, limits, request.hold)
@@ -34,7 +34,7 @@ export function isOutcome(given: unknown, request: StoreRequest): given is Outco
         return true
     }
   } catch {
-    // A getter threw.
+    // A limit is undefined or null, or a getter threw.
     return false
   }
 }
@@ -50,11 +50,9 @@ function countOf(parts: readonly SubRequest[]): number {
   return count
 }
 
-function isLimitOutcome(given: Partial<LimitOutcome> | null | undefined): boolean {
-  const { wait, remaining, reset, leased, slot } = given ?? {}
-  if (leased !== undefined && !isWhole(leased, 0)) return false
-  if (slot !== undefined && !isWhole(slot, 0)) return false
-  return isTime(wait) && (wait >= 0 || wait === NEVER) && isTime(reset) && isWhole(remaining, 0)
+function isLimitOutcome({ wait, remaining, reset, leased, slot }: Partial<LimitOutcome>): boolean {
+  if (!isTime(wait) || (wait < 0 && wait !== NEVER) || !isTime(reset) || !isWhole(remaining, 0)) return false
+  return (leased === undefined || isWhole(leased, 0)) && (slot === undefined || isWhole(slot, 0))
 }
 
 /** Within the safe integers, beyond which a number could not be written into a header. */

@@ -217,9 +217,12 @@ function toLimitStates(verdict: Verdict): readonly LimitState[] {
 
 /** The limits of a store's outcome. */
 function toStatesOfOutcome({ limits }: Outcome, of: readonly Limit[]): readonly LimitState[] {
-  // The common case, without a closure for each decision.
-  if (limits.length === 1) return [toLimitState(limits[0] as LimitOutcome, of[0] as Limit)]
-  return limits.map((limit, i) => toLimitState(limit, of[i] as Limit))
+  // Made with the first state, without a closure: an empty list reserves 17 places at the first push.
+  const states = [toLimitState(limits[0] as LimitOutcome, of[0] as Limit)]
+  for (let i = 1; i < limits.length; i += 1) {
+    states.push(toLimitState(limits[i] as LimitOutcome, of[i] as Limit))
+  }
+  return states
 }
 
 /** Where this process's shares of the limits stand, if it counted by itself. */
