@@ -31,6 +31,7 @@ const AUTHORS_OF_ADAPTERS = [
   'atCaller',
   'channelFor',
   'createHttpLimiter',
+  'decisionAt',
   'groupForRoute',
   'hasLeft',
   'internalsOf',

@@ -3,12 +3,13 @@ import {
   admitThen,
   atCaller,
   createHttpLimiter,
+  decisionAt,
   hasLeft,
   onResponseEnd,
   type HttpAdapter,
   type HttpLimiter,
 } from '@tollgate/core/adapter'
-import type { Request, RequestHandler, Response } from 'express'
+import type { Application, Request, RequestHandler, Response } from 'express'
 
 export * from '@tollgate/core'
 
@@ -40,9 +41,8 @@ const express: HttpAdapter<Request, Response> = {
   trustsAll: (req) => req.app?.get('trust proxy') === true,
   // Without `req.baseUrl`: it holds the URL as the client sent it, not a pattern.
   route: (req) => (req.route?.path === undefined ? undefined : String(req.route.path)),
-  attach: (req, decision, property) => {
-    ;(req as unknown as Record<string, Decision>)[property] = decision
-  },
+  keepsBeside: true,
+  attach,
   isSent: (res) => res.headersSent,
   getHeader: (res, name) => res.getHeader(name)?.toString(),
   setHeader: (res, name, value) => void res.setHeader(name, value),
@@ -59,6 +59,35 @@ const express: HttpAdapter<Request, Response> = {
     res.end(body)
   },
   onEnd: onResponseEnd,
+}
+
+/**
+ * Makes a decision readable at a property of the request: by an accessor that all requests of an application inherit, since
+ * a property of its own would cost each of them a copy of its hidden class.
+ */
+function attach(req: Request, decision: Decision, property: string): void {
+  const given = req as unknown as Record<string, unknown>
+  if (given[property] === decision) return
+  // Requests of a plain Node server have no application.
+  if (req.app && !(property in req)) defineAccessor(req.app, property)
+  if (given[property] !== decision) given[property] = decision
+}
+
+function defineAccessor(app: Application, property: string): void {
+  // Mounted applications inherit from the one they are mounted on.
+  const { parent, request } = app as { readonly parent?: Application; readonly request?: object }
+  if (parent) return defineAccessor(parent, property)
+  if (!request) return
+  Object.defineProperty(request, property, {
+    configurable: true,
+    enumerable: true,
+    get(this: object) {
+      return decisionAt(this, property)
+    },
+    set(this: object, value: unknown) {
+      Object.defineProperty(this, property, { value, configurable: true, enumerable: true, writable: true })
+    },
+  })
 }
 
 /** Middleware with its limiter, for events, `reset`, `setPlans` and `close`. */
@@ -102,5 +131,5 @@ export function rateLimit<Plans extends string = string>(
 }
 
 function handlerOf(http: HttpLimiter<Request, Response>): RequestHandler {
-  return (req, res, next) => admitThen(() => http.admit(req, res), next)
+  return (req, res, next) => admitThen(http, req, res, next)
 }

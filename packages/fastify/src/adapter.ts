@@ -3,11 +3,11 @@ import {
   admitThen,
   hasLeft,
   onResponseEnd,
+  toThrown,
   type HttpAdapter,
   type HttpLimiter,
-  type MaybePromise,
 } from '@tollgate/core/adapter'
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { removeHeader, setHeader } from './reply-headers.js'
 import { configOf } from './last-hooks.js'
 
@@ -110,15 +110,17 @@ export function createHook(
     const request = given as FastifyRequest
     const reply = givenReply as FastifyReply
     // In the stage `preParsing` a payload comes before it.
-    const done = rest[rest.length - 1] as HookHandlerDoneFunction
+    const done = rest[rest.length - 1] as (thrown?: object) => void
     const marks = request as unknown as Record<symbol, boolean | undefined>
-    const admit = (): MaybePromise<boolean> => {
+    let http
+    try {
       // After reply.callNotFound() Fastify runs the hooks again.
-      const http = marks[decided] ? undefined : find(request)
-      if (!http) return true
-      marks[decided] = true
-      return http.admit(request, reply)
+      http = marks[decided] ? undefined : find(request)
+    } catch (error) {
+      return done(toThrown(error))
     }
-    admitThen(admit, done as (thrown?: object) => void)
+    if (!http) return done()
+    marks[decided] = true
+    admitThen(http, request, reply, done)
   }
 }

@@ -115,6 +115,8 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   // Added first, so that the limiter is closed even if the rest of the start fails.
   if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
   const decided = Symbol('tollgate.decided')
+  // Declared, so that requests have it from the start: else marking one would change its hidden class.
+  app.decorateRequest(decided)
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
     if (own === undefined) return createHook(() => http, decided)
     const made = atCaller(rateLimit, () => createRoute(http, own))

@@ -1,11 +1,4 @@
-import { RATE_LIMIT_HEADERS } from '@tollgate/core'
 import type { FastifyReply } from 'fastify'
-
-const NAMES = [...RATE_LIMIT_HEADERS, 'Cache-Control', 'Access-Control-Expose-Headers', 'Content-Type']
-/** The names as Fastify keeps them. Cached, since making lower-case names takes longer than the rest of `setHeader`. */
-const KEPT_AS: ReadonlyMap<string, string> = new Map(NAMES.map((name) => [name, name.toLowerCase()]))
-/** The names as they are sent, as in the other frameworks. For a stream Fastify sends them itself, in lower case. */
-const SENT_AS: ReadonlyMap<string, string> = new Map(NAMES.map((name) => [name.toLowerCase(), name]))
 
 const PENDING = Symbol('tollgate.pendingHeaders')
 
@@ -23,41 +16,55 @@ interface Raw extends Pick<FastifyReply['raw'], 'hasHeader' | 'removeHeader' | '
   writeHead: WriteHead
 }
 
-type Headers = Readonly<Record<string, unknown>>
 type WriteHead = (status: number, text?: unknown, headers?: unknown) => unknown
+
+/** The names in lower case, as Fastify sends all headers. Cached, since making them takes longer than the rest of `setHeader`. */
+const lowerCase = new Map<string, string>()
+
+function toLowerCase(name: string): string {
+  let lower = lowerCase.get(name)
+  if (lower === undefined) lowerCase.set(name, (lower = name.toLowerCase()))
+  return lower
+}
 
 /**
  * Sets a header of Fastify's reply, since headers of Node's response take longer to send. Fastify leaves its headers out
  * if the application writes to Node's response directly, such as an event stream: then `writeHead` adds this one.
  */
 export function setHeader(reply: FastifyReply, name: string, value: string): void {
-  const kept = KEPT_AS.get(name) ?? name.toLowerCase()
-  reply.header(kept, value)
+  const lower = toLowerCase(name)
+  reply.header(lower, value)
   const raw = reply.raw as Raw
   // What was there before is replaced; what the application sets afterwards wins.
-  if (raw.hasHeader(name)) raw.removeHeader(name)
+  if (raw.hasHeader(lower)) raw.removeHeader(lower)
   const pending = raw[PENDING]
   if (pending) {
-    pending.names.push(kept)
+    pending.names.push(lower)
     return
   }
-  raw[PENDING] = { reply, names: [kept], writeHead: raw.writeHead }
+  raw[PENDING] = { reply, names: [lower], writeHead: raw.writeHead }
   raw.writeHead = writeHead
 }
 
 export function removeHeader(reply: FastifyReply, name: string): void {
-  const kept = KEPT_AS.get(name) ?? name.toLowerCase()
-  reply.removeHeader(kept)
+  const lower = toLowerCase(name)
+  reply.removeHeader(lower)
   const pending = (reply.raw as Raw)[PENDING]
-  if (pending) pending.names = pending.names.filter((one) => one !== kept)
+  if (pending) pending.names = pending.names.filter((one) => one !== lower)
 }
 
 /** Node calls this however the response is written. */
 function writeHead(this: Raw, status: number, text?: unknown, headers?: unknown): unknown {
   const pending = this[PENDING] as Pending
-  if (hasAll(text, pending)) return pending.writeHead.call(this, status, spelled(text))
-  addTo(this, pending)
+  if (!hasAll(text, pending)) addTo(this, pending)
   return pending.writeHead.call(this, status, text, headers)
+}
+
+/** Whether these are the headers of the reply, which Fastify sends. */
+function hasAll(headers: unknown, { names }: Pending): boolean {
+  if (typeof headers !== 'object' || headers === null) return false
+  for (let i = 0; i < names.length; i += 1) if (!((names[i] as string) in headers)) return false
+  return true
 }
 
 function addTo(raw: Raw, { reply, names }: Pending): void {
@@ -65,21 +72,10 @@ function addTo(raw: Raw, { reply, names }: Pending): void {
     const value = reply.getHeader(name)
     if (value === undefined || raw.hasHeader(name)) continue
     try {
-      raw.setHeader(SENT_AS.get(name) ?? name, value)
+      raw.setHeader(name, value)
     } catch {
       // The application has set a value that Node refuses. Fastify has caught that error and now calls again without headers,
       // to answer 500. Another error would end the process.
     }
   }
-}
-
-/** Whether these are the headers of the reply, which Fastify sends. */
-function hasAll(headers: unknown, { names }: Pending): headers is Headers {
-  return typeof headers === 'object' && headers !== null && names.every((name) => name in headers)
-}
-
-function spelled(headers: Headers): Headers {
-  const all: Record<string, unknown> = {}
-  for (const name of Object.keys(headers)) all[SENT_AS.get(name) ?? name] = headers[name]
-  return all
 }

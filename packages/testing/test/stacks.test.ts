@@ -91,6 +91,7 @@ const OTHERS = [
   ...[
     'admitThen',
     'channelFor',
+    'decisionAt',
     'decisionsOf',
     'groupForRoute',
     'hasLeft',

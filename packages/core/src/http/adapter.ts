@@ -47,6 +47,11 @@ export interface HttpAdapter<Req, Res> {
   /** The pattern of the request's route, such as `/items/:id`, if the framework knows it already. Never the URL. */
   route?(req: Req): string | undefined
   /**
+   * Set where requests must not get a property of ours: in Express each request has a hidden class of its own, and V8 would copy that
+   * for each property. Then decisions are kept beside the request, and `decisionAt` reads them.
+   */
+  readonly keepsBeside?: boolean
+  /**
    * Stores the decision where the application can read it.
    *
    * @param property the option `requestProperty`: `rateLimit` by default

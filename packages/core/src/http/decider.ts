@@ -63,6 +63,7 @@ interface Asked extends Pick<Passed, 'subjects' | 'by'> {
 export class Decider<Req extends object, Res> {
   readonly #given: DeciderOptions<Req, Res>
   readonly #by: CountedBy
+  readonly #property: string
   readonly #internals: Internals
   readonly #writeHeaders: HeaderWriter<Res>
   readonly #denials: DenialAnswers<Req, Res>
@@ -71,6 +72,7 @@ export class Decider<Req extends object, Res> {
     const { adapter, limiter, consumer, family, isOfRoute, options } = given
     this.#given = given
     this.#by = { limiter, group: options.group, consumer, family, isOfRoute }
+    this.#property = options.requestProperty ?? 'rateLimit'
     this.#internals = internalsOf(limiter)
     this.#writeHeaders = createHeaderWriter(options.headers, this.#internals.hide)
     this.#denials = new DenialAnswers(adapter, options)
@@ -93,7 +95,7 @@ export class Decider<Req extends object, Res> {
   /** Answers a request that is denied before its limits are asked. */
   refuse(exchange: Exchange<Req, Res>, decision: Decision): MaybePromise<boolean> {
     const { limiter, amends } = this.#given
-    const passed: Passed = { decision, by: this.#by, subjects: [decision.subject] }
+    const passed: Passed = { decision, by: this.#by, subjects: [decision.subject], property: this.#property }
     const first = amends?.firstFor(exchange.req)
     if (!first) return this.#conclude(exchange, passed)
     first.decision.release()
@@ -106,26 +108,31 @@ export class Decider<Req extends object, Res> {
    */
   #ask(exchange: Exchange<Req, Res>, asked: Asked): MaybePromise<boolean> {
     const { adapter, limiter, options } = this.#given
-    const { subjects, by, first } = asked
-    const before = first?.decision
     const settle = options.refundWhen && refundLater(adapter, limiter, options.refundWhen, exchange)
-    const conclude = (decision: Decision): MaybePromise<boolean> => {
-      if (decision === before) return true
-      settle?.(decision)
-      releaseLater(adapter, decision, exchange.res)
-      return this.#conclude(exchange, { decision, by, subjects }, first)
-    }
-    if (!this.#internals.canWait()) return chain(this.#consume(exchange.req, asked), conclude)
-    const leaving = new AbortController()
-    adapter.onEnd(exchange.res, () => leaving.abort())
-    const { signal } = leaving
-    if (signal.aborted) return false
+    const signal = this.#internals.canWait() ? leavingOf(adapter, exchange.res) : undefined
+    if (signal?.aborted) return false
     const decided = this.#consume(exchange.req, asked, signal)
-    if (!isPromise(decided)) return conclude(decided)
+    if (!isPromise(decided)) return this.#decided(exchange, asked, decided, settle)
+    const conclude = (decision: Decision): MaybePromise<boolean> =>
+      this.#decided(exchange, asked, decision, settle)
+    if (!signal) return decided.then(conclude)
     return decided.then(conclude, (error: unknown) => {
       if (signal.aborted) return false
       throw error
     })
+  }
+
+  /** @param settle called with the decision, if the request may get units back */
+  #decided(
+    exchange: Exchange<Req, Res>,
+    { subjects, by, first }: Asked,
+    decision: Decision,
+    settle: ((decision: Decision) => void) | undefined,
+  ): MaybePromise<boolean> {
+    if (decision === first?.decision) return true
+    settle?.(decision)
+    releaseLater(this.#given.adapter, decision, exchange.res)
+    return this.#conclude(exchange, { decision, by, subjects, property: this.#property }, first)
   }
 
   #consume(req: Req, { subjects, cost, by, first }: Asked, signal?: AbortSignal): MaybePromise<Decision> {
@@ -166,16 +173,17 @@ export class Decider<Req extends object, Res> {
 
   /** @param first replaced by the decision, if given */
   #conclude({ req, res }: Exchange<Req, Res>, passed: Passed, first?: Passed): MaybePromise<boolean> {
-    const { adapter, limiter, amends, options, onAllowed } = this.#given
+    const { adapter, limiter, amends, onAllowed } = this.#given
     const { decision } = passed
     if (first) {
       replaceDecision(first, passed)
       if (amends) adapter.attach(req, decision, amends.property)
       // The decision may have fewer headers than the one that it replaces.
       if (!adapter.isSent(res)) for (const name of RATE_LIMIT_HEADERS) adapter.removeHeader(res, name)
-    } else if (noteDecision(req, passed)) warnOfCountedTwice(limiter, this.#internals.warn)
+    } else if (noteDecision(req, passed, adapter.keepsBeside))
+      warnOfCountedTwice(limiter, this.#internals.warn)
     if (decision.allowed) onAllowed(req)
-    adapter.attach(req, decision, options.requestProperty ?? 'rateLimit')
+    adapter.attach(req, decision, this.#property)
     if (adapter.isSent(res)) return decision.allowed
     this.#writeHeaders(decision, adapter, res)
     return decision.allowed || this.#denials.answer(req, res, decision)
@@ -188,6 +196,13 @@ function needContext(given: unknown): object | undefined {
   quiet(given)
   const expected = 'an object, and no promise: (req) => ({ path: req.path })'
   throw ConfigError.wrong('what eventContext returned', given, expected)
+}
+
+/** Aborts when the client leaves. */
+function leavingOf<Req, Res>(adapter: HttpAdapter<Req, Res>, res: Res): AbortSignal {
+  const leaving = new AbortController()
+  adapter.onEnd(res, () => leaving.abort())
+  return leaving.signal
 }
 
 function isSame(subjects: readonly Subject[], others: readonly Subject[]): boolean {

@@ -1,4 +1,5 @@
 import { chain, type MaybePromise } from '../base/promises.js'
+import { processWide } from '../base/warnings.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import type { Consumer } from '../limiter/limiter.js'
 import { isWithoutStates } from '../limiter/settle/settlement.js'
@@ -6,6 +7,9 @@ import type { Subject } from '../plans/subject.js'
 
 /** A registered symbol, since a process may load both builds of core. */
 const PASSED = Symbol.for('tollgate.passed')
+
+/** The decisions on requests that get no property: see HttpAdapter.keepsBeside. */
+const beside = processWide('decisions beside requests', () => new WeakMap<object, Passed | Passed[]>())
 
 /** What decided a request, and which counters it used: those of one limiter, in one group. */
 export interface CountedBy {
@@ -23,6 +27,8 @@ export interface Passed {
   decision: Decision
   by: CountedBy
   subjects: readonly [Subject, ...Subject[]]
+  /** The option `requestProperty`. */
+  readonly property: string
 }
 
 /** A long request, such as that of a WebSocket, can be decided again and again. */
@@ -33,6 +39,10 @@ interface WithDecisions {
   [PASSED]?: Passed | Passed[]
 }
 
+function passedBy(req: object): Passed | Passed[] | undefined {
+  return beside.get(req) ?? (req as WithDecisions)[PASSED]
+}
+
 /**
  * All decisions of Tollgate on a request, of all limiters it passed, in the order they were made, also if several
  * limiters have the same `requestProperty`. Only the latest 32 are kept.
@@ -40,32 +50,45 @@ interface WithDecisions {
  * @param req the request of Express or Fastify, the context of Koa
  */
 export function decisionsOf(req: object): readonly Decision[] {
-  const passed = (req as WithDecisions | undefined)?.[PASSED] ?? []
+  const passed = (req && passedBy(req)) ?? []
   return Array.isArray(passed) ? passed.map(({ decision }) => decision) : [passed.decision]
+}
+
+/** The latest decision on a request of the limiters with this `requestProperty`. For `attach` of adapters that keep decisions beside. */
+export function decisionAt(req: object, property: string): Decision | undefined {
+  const passed = passedBy(req)
+  if (!Array.isArray(passed)) return passed?.property === property ? passed.decision : undefined
+  return passed.findLast((one) => one.property === property)?.decision
 }
 
 /**
  * Stores a decision with its request.
  *
+ * @param isBeside whether it is stored beside the request, not as a property
  * @returns whether the same counters have counted this request before
  */
-export function noteDecision(req: object, now: Passed): boolean {
-  const { [PASSED]: before } = req as WithDecisions
+export function noteDecision(req: object, now: Passed, isBeside = false): boolean {
+  const before = isBeside ? beside.get(req) : (req as WithDecisions)[PASSED]
   if (!before) {
-    ;(req as WithDecisions)[PASSED] = now
+    keep(req, now, isBeside)
     return false
   }
   const passed = Array.isArray(before) ? before : [before]
   const isAgain = passed.some((one) => isSameCount(one, now))
   passed.push(now)
   if (passed.length > MOST_KEPT) passed.shift()
-  ;(req as WithDecisions)[PASSED] = passed
+  keep(req, passed, isBeside)
   return isAgain
+}
+
+function keep(req: object, passed: Passed | Passed[], isBeside: boolean): void {
+  if (isBeside) beside.set(req, passed)
+  else (req as WithDecisions)[PASSED] = passed
 }
 
 /** The latest decision of a family that let the request in. */
 export function lastOf(req: object, family: object): Passed | undefined {
-  const { [PASSED]: passed } = req as WithDecisions
+  const passed = passedBy(req)
   if (!passed) return undefined
   const last = Array.isArray(passed) ? passed.findLast(({ by }) => by.family === family) : passed
   return last?.by.family === family && last.decision.allowed ? last : undefined
@@ -83,10 +106,10 @@ export function noteReplacing(decision: Decision, until: Promise<unknown>): void
 /** Decisions that were replaced by another. */
 const replaced = new WeakSet<Decision>()
 
-/** Replaces a decision by another. */
-export function replaceDecision(passed: Passed, now: Passed): void {
+/** Replaces a decision by another, at the same property. */
+export function replaceDecision(passed: Passed, { decision, by, subjects }: Passed): void {
   replaced.add(passed.decision)
-  Object.assign(passed, now)
+  Object.assign(passed, { decision, by, subjects })
 }
 
 /** Whether another decision replaced this one; a promise while that is not known yet. */

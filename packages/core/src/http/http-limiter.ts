@@ -277,24 +277,34 @@ function isUnknown({ id, kind }: Subject): boolean {
 /**
  * Decides a request in a framework that continues by a callback, such as Express.
  *
- * @param admit decides: true to continue, false when the request was answered with a denial
- * @param next  called without an argument to continue, with an error when `admit` threw or rejected; not called when
- *              the request was answered
+ * @param next called without an argument to continue, with an error when `admit` threw or rejected; not called when the
+ *             request was answered
  */
-export function admitThen(admit: () => MaybePromise<boolean>, next: (thrown?: object) => void): void {
-  const goOn = (admitted: boolean): void => {
-    if (admitted) next()
-  }
+export function admitThen<Req, Res>(
+  http: HttpLimiter<Req, Res>,
+  req: Req,
+  res: Res,
+  next: (thrown?: object) => void,
+): void {
   let admitted
   try {
-    admitted = admit()
+    admitted = http.admit(req, res)
   } catch (error) {
     next(toThrown(error))
     return
   }
   // `next` is called outside the try block: an error thrown by the application must not be passed to `next` again.
-  if (typeof admitted === 'boolean') goOn(admitted)
-  else admitted.then(goOn, (error: unknown) => next(toThrown(error)))
+  if (admitted === true) next()
+  else if (admitted !== false) goOn(admitted, next)
+}
+
+function goOn(pending: Promise<boolean>, next: (thrown?: object) => void): void {
+  pending.then(
+    (admitted) => {
+      if (admitted) next()
+    },
+    (error: unknown) => next(toThrown(error)),
+  )
 }
 
 /**

@@ -10,24 +10,24 @@ const RECORDED: [what: string, wait: number | Error, answer: string][] = [
     'an allowed request',
     0,
     `200 OK
-RateLimit-Policy: "minute";q=100;w=60
-RateLimit: "minute";r=7;t=13
-RateLimit-Limit: 100
-RateLimit-Remaining: 7
-RateLimit-Reset: 13`,
+ratelimit-policy: "minute";q=100;w=60
+ratelimit: "minute";r=7;t=13
+ratelimit-limit: 100
+ratelimit-remaining: 7
+ratelimit-reset: 13`,
   ],
   [
     'a denied one',
     12_345_678,
     `429 Too Many Requests
-RateLimit-Policy: "minute";q=100;w=60
-RateLimit: "minute";r=7;t=13
-RateLimit-Limit: 100
-RateLimit-Remaining: 7
-RateLimit-Reset: 13
-Cache-Control: no-store
-Retry-After: 13
-Content-Type: application/problem+json
+ratelimit-policy: "minute";q=100;w=60
+ratelimit: "minute";r=7;t=13
+ratelimit-limit: 100
+ratelimit-remaining: 7
+ratelimit-reset: 13
+cache-control: no-store
+retry-after: 13
+content-type: application/problem+json
 
 {"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"Only 100 requests a minute are allowed; try again in 13 seconds.","violated-policies":["minute"],"code":"rate_limit_exceeded"}`,
   ],
@@ -35,13 +35,13 @@ Content-Type: application/problem+json
     'a cost that can never fit',
     -1,
     `429 Too Many Requests
-RateLimit-Policy: "minute";q=100;w=60
-RateLimit: "minute";r=7;t=13
-RateLimit-Limit: 100
-RateLimit-Remaining: 7
-RateLimit-Reset: 13
-Cache-Control: no-store
-Content-Type: application/problem+json
+ratelimit-policy: "minute";q=100;w=60
+ratelimit: "minute";r=7;t=13
+ratelimit-limit: 100
+ratelimit-remaining: 7
+ratelimit-reset: 13
+cache-control: no-store
+content-type: application/problem+json
 
 {"type":"${TYPE}quota-exceeded","title":"Quota Exceeded","status":429,"detail":"This request takes 1 unit, but only 100 units a minute are allowed. Waiting does not help: make it smaller, or ask for a higher limit.","violated-policies":["minute"],"code":"cost_exceeds_quota"}`,
   ],
@@ -49,9 +49,9 @@ Content-Type: application/problem+json
     'a store that failed',
     new Error('down'),
     `503 Service Unavailable
-Cache-Control: no-store
-Retry-After: 1
-Content-Type: application/problem+json
+cache-control: no-store
+retry-after: 1
+content-type: application/problem+json
 
 {"type":"${TYPE}temporary-reduced-capacity","title":"Temporary Reduced Capacity","status":503,"detail":"The service cannot check rate limits at the moment. Try again shortly.","code":"rate_limit_unavailable"}`,
   ],
@@ -87,7 +87,7 @@ function storeThatSays(wait: number | Error): Store {
   return { synchronous: true, consume: answer, peek: answer, refund, reset: () => false }
 }
 
-/** Status, and header names and values as sent; the body, too, unless the application made it. */
+/** Status, headers with names in lower case, and values as sent; the body, too, unless the application made it. */
 async function rawAnswer(url: string): Promise<string> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { agent: false }, resolve).on('error', reject)
@@ -100,7 +100,7 @@ async function rawAnswer(url: string): Promise<string> {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const header = rawHeaders[i] as string
     if (NOT_OURS.includes(header.toLowerCase())) continue
-    if (isOurs || header.startsWith('RateLimit')) lines.push(`${header}: ${rawHeaders[i + 1]}`)
+    if (isOurs || /^ratelimit/i.test(header)) lines.push(`${header.toLowerCase()}: ${rawHeaders[i + 1]}`)
   }
   return isOurs ? `${lines.join('\n')}\n\n${Buffer.concat(chunks).toString('latin1')}` : lines.join('\n')
 }
