@@ -84,6 +84,16 @@ const MOST_TYPES = 100
 /** Longer Accept headers are not cached, so that clients cannot fill the memory with them. */
 const LONGEST_KEPT = 200
 
+/** A body, and all that it depends on. */
+interface Latest {
+  readonly limits: object
+  readonly seconds: number
+  readonly cost: number
+  readonly type: ProblemType
+  readonly violated: string | undefined
+  readonly made: Rendered
+}
+
 /**
  * Renders the denials of one limiter or route. Bodies are cached by everything that they depend on, so that denying a flood
  * of requests costs little.
@@ -92,6 +102,8 @@ export class DenialBodies {
   readonly #namePlan: boolean | undefined
   #ofLimits = new WeakMap<object, Map<string, Rendered>>()
   #size = 0
+  /** Most denials of a flood are like the one before, and a key for each would take longer than the rest. */
+  #latest: Latest | undefined
   readonly #types = new Map<string, ProblemType>()
 
   /** @param namePlan whether the text may contain the name of the plan */
@@ -108,15 +120,20 @@ export class DenialBodies {
     const said = { retry, namePlan: this.#namePlan }
     const limits = retry && isKept(decision, retry) ? limitsOf(decision) : undefined
     if (!limits) return renderProblem(decision, type, said)
-    const key = `${toSeconds((retry as Retry).waitMs)} ${decision.cost} ${type} ${decision.violated[0]}`
-    const known = this.#ofLimits.get(limits)?.get(key)
-    if (known) return known
-    const made = renderProblem(decision, type, said)
-    this.#keep(limits, key, made)
+    const { cost, violated } = decision
+    const seconds = toSeconds((retry as Retry).waitMs)
+    const latest = this.#latest
+    if (latest?.limits === limits && latest.seconds === seconds && latest.cost === cost) {
+      if (latest.type === type && latest.violated === violated[0]) return latest.made
+    }
+    const key = `${seconds} ${cost} ${type} ${violated[0]}`
+    const made =
+      this.#ofLimits.get(limits)?.get(key) ?? this.#keep(limits, key, renderProblem(decision, type, said))
+    this.#latest = { limits, seconds, cost, type, violated: violated[0], made }
     return made
   }
 
-  #keep(limits: object, key: string, made: Rendered): void {
+  #keep(limits: object, key: string, made: Rendered): Rendered {
     if (this.#size >= MOST_BODIES) {
       this.#ofLimits = new WeakMap()
       this.#size = 0
@@ -124,6 +141,7 @@ export class DenialBodies {
     this.#size += 1
     const bodies = this.#ofLimits.get(limits) ?? new Map<string, Rendered>()
     this.#ofLimits.set(limits, bodies.set(key, made))
+    return made
   }
 
   #typeFor(accept: string | undefined): ProblemType {

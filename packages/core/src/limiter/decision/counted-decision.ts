@@ -48,24 +48,25 @@ export class CountedDecision implements Decision {
 
   /** @param outcome the store's, if it decided the request in one step; else the origin has verdicts */
   constructor(request: Request, outcome: Outcome | undefined, origin: Origin) {
-    const { subject, plan, cost } = request
-    const isTakenAtOnce = outcome !== undefined && isTaken(outcome)
-    const denial = isTakenAtOnce ? undefined : denialIn(verdictsFor(request, outcome, origin))
-    this.allowed = denial === undefined
+    const { subject, plan, cost, limits } = request
+    const denial = outcome ? undefined : denialIn(origin.verdicts)
+    const isAllowed = outcome ? isTaken(outcome) : denial === undefined
+    this.allowed = isAllowed
     this.subject = subject
     this.plan = plan.name
     this.cost = cost
-    if (isTakenAtOnce) {
-      this.limits = toStatesOfOutcome(outcome, request.limits)
-      this.violated = NONE
-      this.retryAfterMs = 0
+    if (outcome) {
+      this.limits = toStatesOfOutcome(outcome, limits)
+      this.violated = isAllowed ? NONE : violatedNames(outcome, limits)
+      this.retryAfterMs = isAllowed ? 0 : toRetryAfterMs(outcome)
       this.source = 'store'
+      if (!isAllowed) this.reason = toReason('store', this.retryAfterMs)
     } else {
       this.limits = denial ? toLimitStates(denial) : toLimitStatesOfAll(request, origin.verdicts)
-      this.violated = denial ? violatedNames(denial) : NONE
-      this.retryAfterMs = denial ? toRetryAfterMs(denial) : 0
+      this.violated = denial?.outcome ? violatedNames(denial.outcome, limitsIn(denial)) : NONE
+      this.retryAfterMs = denial ? toRetryAfterMs(denial.outcome) : 0
       this.source = (denial ?? findWeakest(origin.verdicts)).source
-      if (denial) this.reason = toReason(denial, this.retryAfterMs)
+      if (denial) this.reason = toReason(denial.source, this.retryAfterMs)
       const waitedMs = this.source === 'place' ? origin.verdicts[0]?.waitedMs : undefined
       if (waitedMs !== undefined) this.waitedMs = waitedMs
       if (this.source === 'local') this.localLimits = toStatesOfShares(denial ? [denial] : origin.verdicts)
@@ -73,7 +74,7 @@ export class CountedDecision implements Decision {
     this.#request = request
     this.#outcome = outcome
     this.#origin = origin
-    this.#taken = denial === undefined && !origin.isPeek ? cost : 0
+    this.#taken = isAllowed && !origin.isPeek ? cost : 0
   }
 
   release(): boolean {
@@ -171,16 +172,14 @@ export function findWeakest(verdicts: readonly Verdict[]): Verdict {
 }
 
 /** The names of the limits that denied. */
-function violatedNames(denial: Verdict): readonly string[] {
-  const { outcome } = denial
-  if (!outcome) return NONE
-  return limitsIn(denial)
-    .filter((_, i) => outcome.limits[i]?.wait !== 0)
-    .map(({ name }) => name)
+function violatedNames(outcome: Outcome, limits: readonly Limit[]): readonly string[] {
+  // Most often it is the only limit.
+  if (limits.length === 1) return [(limits[0] as Limit).name]
+  return limits.filter((_, i) => outcome.limits[i]?.wait !== 0).map(({ name }) => name)
 }
 
 /** ms until the request fits; null when it never can. */
-function toRetryAfterMs({ outcome }: Verdict): number | null {
+function toRetryAfterMs(outcome: Outcome | undefined): number | null {
   if (!outcome) return RETRY_AFTER_FAILURE_MS
   let worst = 0
   for (const { wait } of outcome.limits) {
@@ -190,7 +189,7 @@ function toRetryAfterMs({ outcome }: Verdict): number | null {
   return toMs(worst)
 }
 
-function toReason({ source }: Verdict, retryAfterMs: number | null): DenialReason {
+function toReason(source: Verdict['source'], retryAfterMs: number | null): DenialReason {
   if (source === 'closed') return 'store-unavailable'
   return retryAfterMs === null ? 'cost-exceeds-quota' : 'quota-exceeded'
 }
