@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { commandOf, optionsOf, USAGE } from './options.mjs'
 import { differences, filesOf, jsonOf, writeFiles } from './report/files.mjs'
+import { noisyIn, publishedOf } from './report/noise.mjs'
 import { readRuns } from './report/read.mjs'
 import { textOf } from './report/text.mjs'
 import { sectionsOf } from './sections.mjs'
@@ -20,7 +21,8 @@ const run = options.from.length > 0 ? readRuns(options.from) : await measure()
 if (options.json) writeFileSync(options.json, jsonOf(run))
 if (options.check) check()
 else if (options.write && !run.stopped) for (const path of writeFiles(filesOf(run))) say(`wrote ${path}\n`)
-else process.stdout.write(textOf(run))
+else process.stdout.write(textOf(publishedOf(run)))
+if (!options.check) sayNoise()
 const failed = Object.entries(run.sections).filter(([, { error }]) => error)
 for (const [name, { error }] of failed) say(`section ${name} failed: ${error}\n`)
 if (run.stopped) {
@@ -52,11 +54,18 @@ async function measure() {
   const stop = stopSignal()
   const machine = await describe()
   const start = performance.now()
-  const sections = await runSections(names, { pace, cores: options.cores, say, stop })
+  const sections = await runSections(names, { pace, cores: options.cores, say, stop, noisyIn })
   const seconds = Math.round((performance.now() - start) / 1000)
   const date = new Date().toISOString().slice(0, 10)
   const run = { format: 1, date, command: commandOf(options), pace, seconds, machine, sections }
   return stop.aborted ? { ...run, stopped: true } : run
+}
+
+function sayNoise() {
+  for (const [name, { grids }] of Object.entries(run.sections)) {
+    const noisy = grids ? noisyIn(name, grids) : []
+    if (noisy.length > 0) say(`section ${name}: left out, since too noisy to judge: ${noisy.join(', ')}\n`)
+  }
 }
 
 /**

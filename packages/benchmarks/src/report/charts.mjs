@@ -144,11 +144,24 @@ function growthChart(run) {
   })
 }
 
-/** @returns {Record<string, string>} SVG by the chart's name */
+/** Series without any figure, such as those that were too noisy to judge, are left out. */
+function withoutEmptySeries({ series, rows, ...chart }) {
+  const isUsed = (_, i) => rows.some(({ values }) => values[i])
+  return {
+    ...chart,
+    series: series.filter(isUsed),
+    rows: rows.map(({ values, ...row }) => ({ ...row, values: values.filter(isUsed) })),
+  }
+}
+
+/**
+ * @param run as it is published
+ * @returns {Record<string, string>} SVG by the chart's name
+ */
 export function chartsOf(run) {
   const charts = {}
   for (const [name, make] of Object.entries(CHARTS)) {
-    const chart = make(run)
+    const chart = withoutEmptySeries(make(run))
     if (chart.rows.length > 0) charts[name] = barChart(chart)
   }
   const growth = growthChart(run)

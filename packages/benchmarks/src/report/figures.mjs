@@ -22,15 +22,20 @@ export function ratioOf(run, at, to) {
   return values && reference && summary(paired(values, reference))
 }
 
-/** The control is the reference measured twice: it may differ by this much, or the section is not judged. */
+/** The control is the reference measured twice: it may differ by this much, or the table is not judged. */
 export const MOST_OFF = 0.1
 export const MOST_SPREAD = 0.25
 
-/** @returns the ratio of a reference to itself, with `isNoisy`; of the first to the second if `isInverse` */
-export function controlOf(run, { section, grid, reference, control, figure, isInverse }) {
+/**
+ * @param layout a table of layout.mjs
+ * @returns the ratio of the table's reference to itself, with `isNoisy`; undefined where nothing was measured twice
+ */
+export function controlOf(run, section, { grid, columns, reference, control, judged: figure }) {
+  // In the direction of the table, so that both tell the same number.
+  const isInverse = columns.some((column) => column.figure === figure && column.isInverse)
   const [row, to] = isInverse ? [reference, control] : [control, reference]
-  const ratio = ratioOf(run, { section, grid, row, figure }, to)
-  if (ratio === undefined) return undefined
+  const ratio = control && ratioOf(run, { section, grid, row, figure }, to)
+  if (!ratio) return undefined
   const isOff = Math.abs(ratio.middle - 1) > MOST_OFF
   return { ...ratio, isNoisy: isOff || ratio.low < 1 - MOST_SPREAD || ratio.high > 1 + MOST_SPREAD }
 }

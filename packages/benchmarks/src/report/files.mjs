@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chartsOf } from './charts.mjs'
+import { publishedOf } from './noise.mjs'
 import { pageOf } from './page.mjs'
 import { withSummary } from './readme.mjs'
 
@@ -16,12 +17,13 @@ export function jsonOf(value) {
 
 /** @returns {Record<string, string>} texts by their path from the root of the repository */
 export function filesOf(run) {
-  const charts = chartsOf(run)
+  const published = publishedOf(run)
+  const charts = chartsOf(published)
   return {
     'docs/benchmarks/results.json': jsonOf(run),
-    'docs/benchmarks.md': pageOf(run, charts),
+    'docs/benchmarks.md': pageOf(published, charts),
     ...Object.fromEntries(Object.entries(charts).map(([name, svg]) => [`docs/benchmarks/${name}.svg`, svg])),
-    'README.md': withSummary(readFileSync(join(root, 'README.md'), 'utf8'), run),
+    'README.md': withSummary(readFileSync(join(root, 'README.md'), 'utf8'), published, charts),
   }
 }
 

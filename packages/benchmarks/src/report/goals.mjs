@@ -1,7 +1,6 @@
 // What the project set itself to reach, and what a run says of it.
 import * as names from '../names.mjs'
-import { controlOf, digits, ratioOf, summary, valuesOf } from './figures.mjs'
-import { LAYOUT } from './layout.mjs'
+import { digits, ratioOf, summary, valuesOf } from './figures.mjs'
 
 /**
  * @typedef {object} Goal
@@ -220,15 +219,18 @@ export const GOALS = [
   },
 ]
 
-/** @returns every goal with `value`, `verdict` and `limitText`; a goal whose section is missing is `not measured` */
+/**
+ * @param run as it is published
+ * @returns every goal with `value`, `verdict` and `limitText`; a goal whose section is missing is `not measured`
+ */
 export function judge(run) {
   return GOALS.map((goal) => {
     const value = valueOf(run, goal)
-    if (value === undefined) return { ...goal, verdict: 'not measured' }
+    if (value === undefined)
+      return { ...goal, verdict: isNoisy(run, goal) ? 'too noisy to judge' : 'not measured' }
     if (goal.bound === undefined) return { ...goal, value, verdict: LIMIT }
     const isReached = goal.sign === '>=' ? value >= goal.bound : value <= goal.bound
-    const verdict = isNoisy(run, goal) ? 'too noisy to judge' : isReached ? 'reached' : 'not reached'
-    return { ...goal, value, verdict, limitText: limitOf(run, goal) }
+    return { ...goal, value, verdict: isReached ? 'reached' : 'not reached', limitText: limitOf(run, goal) }
   })
 }
 
@@ -246,8 +248,4 @@ function limitOf(run, { limit, to, ...at }) {
   return middle === undefined ? '' : `${digits(middle)} (${limit})`
 }
 
-function isNoisy(run, { section, grid }) {
-  const layout = LAYOUT[section].tables.find((one) => one.grid === grid)
-  if (!layout.control) return false
-  return controlOf(run, { section, ...layout, figure: layout.judged })?.isNoisy === true
-}
+const isNoisy = (run, { section, grid }) => run.sections[section]?.noise?.[grid] !== undefined

@@ -9,7 +9,7 @@ import { sectionTables, table } from './tables.mjs'
 const percent = (share) => `${Math.round(share * 100)} %`
 
 /**
- * @param {object} run
+ * @param {object} run as it is published
  * @param {Record<string, string>} charts the charts that there are, by name
  */
 export function pageOf(run, charts) {
@@ -49,9 +49,10 @@ else; \`npm run bench -- --quick\` takes 3.`,
       ],
       2,
     ),
-    `Contenders take turns in every round, and ratios are those of one round. Told are medians and, in brackets, quartiles.
-Each section measures its reference twice, under two names. If the second is more than ${percent(MOST_OFF)} off the first, or a quartile more
-than ${percent(MOST_SPREAD)}, the section is too noisy to judge and says so. Differences as small as that ratio's quartiles mean nothing.${roughText(run)}${elsewhereText(run)}`,
+    `Contenders take turns in every round, and ratios are those of one round. Figures are medians, with quartiles in brackets.
+Most tables measure their reference twice, under two names. If the second is more than ${percent(MOST_OFF)} off the first, or a quartile more
+than ${percent(MOST_SPREAD)}, the table is too noisy to judge: it is measured again, and left out if that does not help. Differences as small
+as that ratio's quartiles mean nothing.${roughText(run)}${elsewhereText(run)}`,
   ].join('\n\n')
 }
 
@@ -88,9 +89,11 @@ function goalTable(run) {
 }
 
 function sectionText(run, name, charts) {
+  const [title, tables] = [`## ${LAYOUT[name].title}`, sectionTables(run, name, LAYOUT[name])]
+  const { grids, noise = {} } = run.sections[name]
+  const isLeftOut = Object.keys(noise).length > 0 && Object.keys(grids).length === 0
+  if (isLeftOut) return [title, tables].join('\n\n')
   const below = (CHARTS_BELOW[name] ?? []).filter((chart) => charts[chart])
   const images = below.map((chart) => `![${ALT[chart]}](benchmarks/${chart}.svg)`)
-  return [`## ${LAYOUT[name].title}`, PROSE[name], ...images, sectionTables(run, name, LAYOUT[name])].join(
-    '\n\n',
-  )
+  return [title, PROSE[name], ...images, tables].join('\n\n')
 }

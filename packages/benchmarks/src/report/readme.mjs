@@ -6,11 +6,16 @@ import { ALT } from './prose.mjs'
 const BEGIN = '<!-- benchmarks: made by npm run bench -- --write -->'
 const END = '<!-- end of benchmarks -->'
 
-/** @returns the text of the README with the summary of this run @throws when the markers are not there */
-export function withSummary(readme, run) {
+/**
+ * @param run as it is published
+ * @param charts by name
+ * @returns the text of the README with the summary of this run
+ * @throws when the markers are not there
+ */
+export function withSummary(readme, run, charts) {
   const [from, to] = [readme.indexOf(BEGIN), readme.indexOf(END)]
   if (from < 0 || to < from) throw new Error(`README.md must have the lines ${BEGIN} and ${END}`)
-  return `${readme.slice(0, from)}${BEGIN}\n${summaryOf(run)}\n${readme.slice(to)}`
+  return `${readme.slice(0, from)}${BEGIN}\n${summaryOf(run, charts)}\n${readme.slice(to)}`
 }
 
 const PEERS = [names.EXPRESS, names.FASTIFY, names.KOA, names.FLEXIBLE]
@@ -20,12 +25,12 @@ const middle = (run, at, to) => {
   return values && summary(values).middle
 }
 
-/** Lines whose figures were not measured are left out. */
-function summaryOf(run) {
+/** Lines whose figures were not measured, or could not be judged, are left out. */
+function summaryOf(run, charts) {
+  const images = charts.speed ? ['![' + ALT.speed + '](docs/benchmarks/speed.svg)', ''] : []
   const lines = [speedLine(run, 64), speedLine(run, 1), floodLine(run), seamLine(run)]
   return [
-    '![' + ALT.speed + '](docs/benchmarks/speed.svg)',
-    '',
+    ...images,
     ...lines.filter(Boolean),
     '- [All figures](docs/benchmarks.md); `npm run bench` measures yours.',
   ].join('\n')

@@ -10,18 +10,29 @@ export function table(head, rows, texts = 1) {
   return [line(head), line(rule), ...rows.map(line)].join('\n')
 }
 
-/** The tables of a section with their titles and what the control says; an empty text if it was not measured. */
+/**
+ * The tables of a section with their titles and what the control says; an empty text if it was not measured. A table that
+ * is too noisy to judge is a line.
+ */
 export function sectionTables(run, name, { tables }, level = '###') {
-  const { grids, error } = run.sections[name] ?? {}
+  const { grids, error, noise = {}, tries } = run.sections[name] ?? {}
   if (error) return `This section failed: ${error.split('\n')[0]}`
   if (!grids) return ''
   return tables
-    .filter(({ grid }) => grids[grid])
+    .filter(({ grid }) => grids[grid] ?? noise[grid])
     .map((layout) => {
-      const title = layout.title ? `${level} ${layout.title}\n\n` : ''
-      return `${title}${gridTable(grids[layout.grid], layout)}${controlText(run, name, layout)}`
+      const { grid, title, reference } = layout
+      const text = noise[grid]
+        ? leftOut(`${reference} against itself: ${spread(noise[grid])}`, tries)
+        : `${gridTable(grids[grid], layout)}${controlText(run, name, layout)}`
+      return title ? `${level} ${title}\n\n${text}` : text
     })
     .join('\n\n')
+}
+
+function leftOut(control, tries = 1) {
+  const often = tries > 1 ? ` in ${tries} tries` : ''
+  return `**Left out**, since it was too noisy to judge${often}. ${control}.`
 }
 
 function gridTable(rows, { rowHead = '', columns, reference }) {
@@ -50,11 +61,7 @@ function rangeOf(values) {
   return least === most ? String(most) : `${least} to ${most}`
 }
 
-function controlText(run, section, { grid, columns, reference, control, judged: figure }) {
-  // In the direction of the table, so that both tell the same number.
-  const isInverse = columns.some((column) => column.figure === figure && column.isInverse)
-  const found = control && controlOf(run, { section, grid, reference, control, figure, isInverse })
-  if (!found) return ''
-  const told = `\n\n${reference} against itself: ${spread(found)}.`
-  return found.isNoisy ? `${told} **Too noisy to judge**: the machine was busy with something else.` : told
+function controlText(run, section, layout) {
+  const found = controlOf(run, section, layout)
+  return found ? `\n\n${layout.reference} against itself: ${spread(found)}.` : ''
 }

@@ -4,6 +4,7 @@ import { judge, LIMIT } from './goals.mjs'
 import { LAYOUT } from './layout.mjs'
 import { sectionTables, table } from './tables.mjs'
 
+/** @param run as it is published */
 export function textOf(run) {
   const { machine, date, pace, seconds, stopped } = run
   const parts = [
@@ -13,12 +14,12 @@ export function textOf(run) {
     const tables = sectionTables(run, name, layout)
     if (tables) parts.push(`## ${layout.title} (${name})`, tables)
   }
-  const goals = judge(run).filter(({ value }) => value !== undefined)
+  const goals = judge(run).filter(({ verdict }) => verdict !== 'not measured')
   const rows = goals.map(({ what, detail, sign, bound, value, verdict, limitText = '' }) => [
     ...[
       `${what}: ${detail}`,
       bound === undefined ? '' : `${sign} ${bound}`,
-      digits(value),
+      value === undefined ? '' : digits(value),
       verdict,
       limitText,
     ],

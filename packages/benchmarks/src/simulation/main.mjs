@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { differences, jsonOf, writeFiles } from '../report/files.mjs'
+import { publishedOf } from '../report/noise.mjs'
 import { PATHS, scalePage } from './page.mjs'
 
 const USAGE = `npm run simulate -- [options]
@@ -16,7 +17,7 @@ const say = (text) => process.stdout.write(text)
 const read = (path) => JSON.parse(readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8'))
 
 if (options.check || options.render) {
-  const page = { [PATHS.page]: scalePage(read(PATHS.results), read(PATHS.simulation)) }
+  const page = { [PATHS.page]: scalePage(publishedOf(read(PATHS.results)), read(PATHS.simulation)) }
   if (options.render) writeFiles(page)
   const different = differences(page)
   for (const path of different) say(`${path} is not what the figures render: npm run simulate -- --render\n`)
@@ -29,7 +30,7 @@ async function run() {
   const figures = await simulateAll(scenarios({ seconds: options.seconds, seed: options.seed }), say)
   const root = new URL('../../../../', import.meta.url)
   if (!options.write || !existsSync(new URL(PATHS.results, root))) return
-  const page = scalePage(read(PATHS.results), figures)
+  const page = scalePage(publishedOf(read(PATHS.results)), figures)
   for (const path of writeFiles({ [PATHS.simulation]: jsonOf(figures), [PATHS.page]: page }))
     say(`wrote ${path}\n`)
 }
