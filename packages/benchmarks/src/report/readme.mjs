@@ -19,16 +19,22 @@ export function withSummary(readme, run, charts) {
 }
 
 const PEERS = [names.EXPRESS, names.FASTIFY, names.KOA, names.FLEXIBLE]
+const OURS = [names.BUCKET, names.LOG, names.THREE]
+
+/** The median of a row, or of its ratio to another; undefined if there is no figure. */
 const middle = (run, at, to) => {
   if (to) return ratioOf(run, at, to)?.middle
   const values = valuesOf(run, at)
   return values && summary(values).middle
 }
 
-/** Lines whose figures were not measured, or could not be judged, are left out. */
+/** What Tollgate is made for comes first. Lines whose figures were not measured, or could not be judged, are left out. */
 function summaryOf(run, charts) {
+  const lines = [
+    ...[floodLine(run), batchLine(run, 512), batchLine(run, 64), leaseLine(run)],
+    ...[loneLine(run), seamLine(run)],
+  ]
   const images = charts.speed ? ['![' + ALT.speed + '](docs/benchmarks/speed.svg)', ''] : []
-  const lines = [speedLine(run, 64), speedLine(run, 1), floodLine(run), seamLine(run)]
   return [
     ...images,
     ...lines.filter(Boolean),
@@ -36,21 +42,36 @@ function summaryOf(run, charts) {
   ].join('\n')
 }
 
-function speedLine(run, inFlight) {
-  const of = (row) =>
-    middle(run, { section: `speed-${inFlight}`, grid: 'allowed', row, figure: 'perSecond' }, names.INCR)
-  const [bucket, log, three] = [names.BUCKET, names.LOG, names.THREE].map(of)
-  if (bucket === undefined) return undefined
-  const [all, others] = [[bucket, log, three].map(digits).join(', '), rangeOf(PEERS.map(of))]
-  if (inFlight === 1) return `- 1 in flight: ${all}; others ${others}.`
-  return `- ${inFlight} in flight, against a bare Redis \`INCR\`: token bucket, log, three limits ${all}; others ${others}.`
-}
-
 function floodLine(run) {
   const at = { section: 'flood', grid: 'flood', figure: 'perSecond' }
   const [ours, block] = [names.LOG, names.FLEXIBLE_BLOCK].map((row) => middle(run, { ...at, row }))
   if (ours === undefined) return undefined
   return `- One denied tenant in a flood: ${digits(ours)} decisions/s; rate-limiter-flexible's block ${digits(block)}.`
+}
+
+const speedOf = (run, inFlight) => (row) =>
+  middle(run, { section: `speed-${inFlight}`, grid: 'allowed', row, figure: 'perSecond' }, names.INCR)
+
+function batchLine(run, inFlight) {
+  const of = speedOf(run, inFlight)
+  if (of(names.BUCKET) === undefined) return undefined
+  return `- ${inFlight} requests in flight, decisions/s as a multiple of a bare Redis \`INCR\`: ${limitsOf(of)}; others ${rangeOf(PEERS.map(of))}.`
+}
+
+const limitsOf = (of) => `token bucket, log, three limits ${OURS.map((row) => digits(of(row))).join(', ')}`
+
+function leaseLine(run) {
+  const at = { section: 'leases', grid: 'hot', row: names.LEASED, figure: 'perSecond' }
+  const [leased, ofMemory] = [middle(run, at), middle(run, at, names.MEMORY)]
+  if (leased === undefined) return undefined
+  return `- A hot tenant on [leases](docs/leases.md): ${digits(leased)} decisions/s of one process, ${digits(ofMemory)} times those of the memory store.`
+}
+
+/** The bare script first: no limiter that asks Redis by a script passes it. */
+function loneLine(run) {
+  const of = speedOf(run, 1)
+  if (of(names.BUCKET) === undefined) return undefined
+  return `- One request at a time, as a multiple of \`INCR\`: a bare \`EVALSHA\` ${digits(of(names.SCRIPT))}; ${limitsOf(of)}; others ${rangeOf(PEERS.map(of))}.`
 }
 
 function seamLine(run) {
