@@ -13,6 +13,10 @@ export const BARE_KEY = 'bare key of 13 bytes, with expiry'
 export const NONE = 'no limiter'
 export const NONE_AGAIN = 'no limiter, again'
 
+/** The same answer as Tollgate's, with no decision: what no limiter goes below. */
+export const BY_HAND = 'by hand'
+export const BY_HAND_AGAIN = 'by hand, again'
+
 export const EXPRESS = 'express-rate-limit'
 export const FASTIFY = '@fastify/rate-limit'
 export const KOA = 'koa-ratelimit'
@@ -39,8 +43,6 @@ export const LOG_DENIED = 'Tollgate: one denied tenant, log 100/min'
 export const LOG_ASKED = 'Tollgate: sliding log 1000/min, denials: false'
 
 export const isOurs = (name) => name.startsWith('Tollgate')
-/** Not a limiter: something to compare with. */
-export const isReference = (name) => /^(INCR|bare|floor|no limiter)/.test(name)
 
 export const MEMORY = 'Tollgate: memory store'
 export const MEMORY_AGAIN = 'Tollgate: memory store, again'

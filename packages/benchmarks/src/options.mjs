@@ -14,7 +14,7 @@ const OPTIONS = {
 
 export const USAGE = `npm run bench -- [options]
 
-  --quick          rougher, under 3 minutes on a quiet machine
+  --quick          rougher, 4 minutes on a quiet machine
   --only SECTION   some sections: a name, or the beginning of several; may be repeated
   --json FILE      writes the figures of every round too
   --write          then writes page, charts, figures and the README's summary

@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /** A section that takes longer is ended, in ms. */
-const LONGEST_MS = 120_000
+const LONGEST_MS = 180_000
 /** How often a section is measured at most. */
 const MOST_TRIES = 3
 /** No repeat begins once the repeats of a run have taken this long, in ms. */

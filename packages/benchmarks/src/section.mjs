@@ -6,7 +6,7 @@ import { exitOnSignals, startRedis } from './kit/redis.mjs'
 import { SECTIONS } from './sections.mjs'
 
 const [name, pace, wanted] = process.argv.slice(2)
-const { file, input } = SECTIONS[name]
+const { file, input, cores = wanted } = SECTIONS[name]
 const isQuick = pace === 'quick'
 
 // Or a run that is stopped would leave a section and its servers behind.
@@ -14,7 +14,7 @@ process.on('disconnect', () => process.exit(1))
 
 exitOnSignals()
 const redis = await startRedis()
-const placement = placeOnCores(wanted, redis.pid)
+const placement = placeOnCores(wanted === 'free' ? wanted : cores, redis.pid)
 const clients = await openClients(redis.url)
 const monitor = new Redis(redis.url)
 const { measure } = await import(`./sections/${file}`)

@@ -6,7 +6,10 @@
  *   figure one value a round. Rows of one grid took turns, so their values pair up.
  */
 
-/** By the name for `--only`: the file that measures it, and what is given to it. */
+/**
+ * By the name for `--only`: the file that measures it, what is given to it, and the placement on cores that it needs
+ * whatever `--cores` says, unless that is `free`.
+ */
 export const SECTIONS = {
   'speed-1': { file: 'speed.mjs', input: { inFlight: 1 } },
   'speed-64': { file: 'speed.mjs', input: { inFlight: 64 } },
@@ -19,6 +22,7 @@ export const SECTIONS = {
   'http-express': { file: 'http.mjs', input: { framework: 'express' } },
   'http-fastify': { file: 'http.mjs', input: { framework: 'fastify' } },
   'http-koa': { file: 'http.mjs', input: { framework: 'koa' } },
+  'http-cpu': { file: 'http-cpu.mjs', cores: 'together' },
   accuracy: { file: 'accuracy.mjs' },
   growth: { file: 'growth.mjs' },
   processes: { file: 'processes.mjs' },

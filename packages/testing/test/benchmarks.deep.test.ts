@@ -319,3 +319,25 @@ test('goals on Memcached are judged by the figures', () => {
   expect(goals).toMatch(/most in a window that is 0.25 s shorter.*\| 400 \| not reached/)
   expect(goals).toMatch(/of what an exact counter lets in.*\| 0.96 \| not reached/)
 })
+
+test('CPU beside the same headers by hand is judged by framework, and says when it was not on one core', () => {
+  const rows = (ours: number) => ({
+    'no limiter': { cpuUs: [9, 9, 9] },
+    'by hand': { cpuUs: [10, 10, 10] },
+    'Tollgate: sliding log 100/min': { cpuUs: [ours, ours, ours] },
+    'koa-ratelimit': { cpuUs: [14, 14, 14] },
+    '@fastify/rate-limit': { cpuUs: [15, 15, 15] },
+    'by hand, again': { cpuUs: [10, 10, 10] },
+  })
+  const grids = { 'Fastify, allowed': rows(13), 'Koa, allowed': rows(10.5), 'Koa, denied': rows(11) }
+  grids['Koa, denied']['by hand, again'].cpuUs = [20, 20, 20]
+  const render = (placement: string) =>
+    bench([], ({ sections }) => Object.assign(sections, { 'http-cpu': { grids, placement, seconds: 1 } }))
+      .stdout
+  const text = render('together')
+  expect(text).toMatch(/on Fastify, memory store, x by hand: allowed \| <= 1.12 \| 1.30 \| not reached/)
+  expect(text).toMatch(/on Koa, memory store, x by hand: allowed \| <= 1.06 \| 1.05 \| reached/)
+  expect(text).toMatch(/on Koa, memory store, x by hand: denied \| <= 1.1 \| {2}\| too noisy to judge/)
+  expect(text).not.toContain('Not pinned to one core')
+  expect(render('free')).toContain('Not pinned to one core')
+})

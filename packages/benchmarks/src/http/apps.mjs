@@ -5,6 +5,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { RedisStore } from 'rate-limit-redis'
 import { allowedByFlexible } from '../kit/contenders.mjs'
 import { LIMITS } from '../kit/field.mjs'
+import { SUBJECTS } from '../kit/load.mjs'
 import * as names from '../names.mjs'
 
 const require = createRequire(import.meta.url)
@@ -37,19 +38,41 @@ function checkOf(name, client) {
 
 const anyIncluded = (name) => [names.INCR, names.FLEXIBLE, names.FLEXIBLE_BLOCK].includes(name)
 
-/** @returns a server that does not listen yet */
-export async function buildApp(framework, name, client) {
+/**
+ * @typedef {object} Answer what an application answers by hand
+ * @property {number} status  429, or 200: then the headers are set, and the route answers
+ * @property {Record<string, string>} headers
+ * @property {string} body    of a 429
+ */
+
+/**
+ * @param {'express' | 'fastify' | 'koa'} framework
+ * @param {string} name     of the row
+ * @param {object} settings
+ * @param {object} [settings.client] of Redis; without one, limiters count in memory
+ * @param {Answer} [settings.answer] for the row by hand
+ * @returns a server that does not listen yet
+ */
+export async function buildApp(framework, name, { client, answer }) {
   const ours = OURS[name] && { ...OURS[name], warnings: false, deadlineMs: 10_000 }
   const check = anyIncluded(name) ? checkOf(name, client) : undefined
   const { rateLimit, redisStore } = await import(`@tollgate/${framework}`)
-  const own = ours && { ...ours, store: redisStore(client) }
-  return { express, fastify, koa }[framework]({ name, client, check, own, rateLimit })
+  const own = ours && { ...ours, ...(client && { store: redisStore(client) }) }
+  return { express, fastify, koa }[framework]({ name, client, check, own, rateLimit, answer })
 }
 
-async function express({ name, client, check, own, rateLimit }) {
+async function express({ name, client, check, own, rateLimit, answer }) {
   const { default: makeApp } = await import('express')
   const app = makeApp()
   if (own) app.use(rateLimit({ ...own, identify: idOf }))
+  if (answer) {
+    app.use((_req, res, next) => {
+      setHeaders(res, answer)
+      if (answer.status === 200) return next()
+      res.statusCode = answer.status
+      res.end(answer.body)
+    })
+  }
   if (check) {
     app.use((req, res, next) => {
       check(idOf(req)).then((pass) => (pass ? next() : res.status(429).send('Too Many Requests')), next)
@@ -57,19 +80,32 @@ async function express({ name, client, check, own, rateLimit }) {
   }
   if (name === names.EXPRESS) {
     const { rateLimit: peer } = await import('express-rate-limit')
-    const store = new RedisStore({ sendCommand: (...args) => client.call(...args) })
-    app.use(
-      peer({ windowMs: MINUTE_MS, limit: QUOTA, standardHeaders: 'draft-8', keyGenerator: idOf, store }),
-    )
+    const store = client && new RedisStore({ sendCommand: (...args) => client.call(...args) })
+    const options = { windowMs: MINUTE_MS, limit: QUOTA, standardHeaders: 'draft-8', keyGenerator: idOf }
+    app.use(peer({ ...options, ...(store && { store }) }))
   }
   app.get('/', (_req, res) => res.json(BODY))
   return createServer(app)
 }
 
-async function fastify({ name, client, check, own, rateLimit }) {
+function setHeaders(res, { headers }) {
+  for (const header in headers) res.setHeader(header, headers[header])
+}
+
+async function fastify({ name, client, check, own, rateLimit, answer }) {
   const { default: makeApp } = await import('fastify')
   const app = makeApp()
-  if (own) await app.register(rateLimit, { ...own, identify: idOf })
+  // All in the stage of the peer.
+  if (own) await app.register(rateLimit, { ...own, identify: idOf, hook: 'onRequest' })
+  if (answer) {
+    // Of a string, Fastify adds the charset to the type.
+    const body = Buffer.from(answer.body)
+    app.addHook('onRequest', (_req, reply, done) => {
+      reply.headers(answer.headers)
+      if (answer.status === 200) return done()
+      reply.code(answer.status).send(body)
+    })
+  }
   if (check) {
     app.addHook('onRequest', async (req, reply) => {
       if (!(await check(idOf(req)))) return reply.code(429).send('Too Many Requests')
@@ -77,17 +113,26 @@ async function fastify({ name, client, check, own, rateLimit }) {
   }
   if (name === names.FASTIFY) {
     const { default: peer } = await import('@fastify/rate-limit')
-    await app.register(peer, { max: QUOTA, timeWindow: MINUTE_MS, keyGenerator: idOf, redis: client })
+    const store = client ? { redis: client } : { cache: SUBJECTS }
+    await app.register(peer, { max: QUOTA, timeWindow: MINUTE_MS, keyGenerator: idOf, ...store })
   }
   app.get('/', async () => BODY)
   await app.ready()
   return app.server
 }
 
-async function koa({ name, client, check, own, rateLimit }) {
+async function koa({ name, client, check, own, rateLimit, answer }) {
   const { default: Koa } = await import('koa')
   const app = new Koa()
   if (own) app.use(rateLimit({ ...own, identify: (ctx) => ctx.get(ID_HEADER) }))
+  if (answer) {
+    app.use((ctx, next) => {
+      setHeaders(ctx.res, answer)
+      if (answer.status === 200) return next()
+      ctx.status = answer.status
+      ctx.body = answer.body
+    })
+  }
   if (check) {
     app.use(async (ctx, next) => {
       if (await check(ctx.get(ID_HEADER))) return next()
@@ -98,7 +143,8 @@ async function koa({ name, client, check, own, rateLimit }) {
   if (name === names.KOA) {
     const peer = require('koa-ratelimit')
     const id = (ctx) => ctx.get(ID_HEADER)
-    app.use(peer({ driver: 'redis', db: client, duration: MINUTE_MS, max: QUOTA, id }))
+    const store = client ? { driver: 'redis', db: client } : { driver: 'memory', db: new Map() }
+    app.use(peer({ ...store, duration: MINUTE_MS, max: QUOTA, id }))
   }
   app.use((ctx) => {
     ctx.body = BODY

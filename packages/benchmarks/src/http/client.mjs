@@ -6,8 +6,8 @@ const CONNECTIONS = 64
 const SUBJECTS = 10_000
 const HEAD_END = '\r\n\r\n'
 
-process.on('message', ({ port, ms, id }) => {
-  run(port, ms, id).then(
+process.on('message', (load) => {
+  run(load).then(
     (result) => process.send(result),
     (error) => process.send({ error: error.message }),
   )
@@ -17,15 +17,22 @@ process.on('disconnect', () => process.exit(0))
 const request = (id) => Buffer.from(`GET / HTTP/1.1\r\nHost: bench\r\nx-api-key: ${id}\r\n\r\n`)
 const many = Array.from({ length: SUBJECTS }, (_, i) => request(`key-${i}`))
 
-/** @param {string} [id] the subject of all requests; without one, 10 000 subjects in turn */
-async function run(port, ms, id) {
+/**
+ * @param {object} load
+ * @param {number} load.port
+ * @param {number} [load.ms]    how long requests are sent
+ * @param {number} [load.count] or how many
+ * @param {string} [load.id]    the subject of all requests; without one, 10 000 subjects in turn
+ */
+async function run({ port, ms = Infinity, count: most = Infinity, id }) {
   const requests = id === undefined ? many : [request(id)]
   const tally = { passed: 0, denied: 0, other: 0, delays: [] }
-  const until = performance.now() + ms
+  const start = performance.now()
   let sent = 0
-  const next = () => (performance.now() < until ? requests[sent++ % requests.length] : undefined)
+  const next = () =>
+    sent < most && performance.now() < start + ms ? requests[sent++ % requests.length] : undefined
   await Promise.all(Array.from({ length: CONNECTIONS }, () => talk(port, next, tally)))
-  const seconds = (performance.now() - until + ms) / 1000
+  const seconds = (performance.now() - start) / 1000
   const delays = tally.delays.sort((a, b) => a - b)
   const at = (share) => delays[Math.floor((delays.length - 1) * share)]
   const { passed, denied, other } = tally

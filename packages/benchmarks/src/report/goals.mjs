@@ -113,6 +113,13 @@ const ownLimitsGoal = (detail, grid) => ({
   ...{ row: names.OWN_LIMITS, figure: 'us', to: names.NAMED_PLANS, sign: '<=', bound: 1.2 },
 })
 
+const cpuGoals = (framework, bounds) =>
+  ['allowed', 'denied'].map((mode, i) => ({
+    ...{ what: `CPU of Node a request on ${framework}, memory store, x by hand`, detail: mode },
+    ...{ section: 'http-cpu', grid: `${framework}, ${mode}`, row: names.LOG_100, figure: 'cpuUs' },
+    ...{ to: names.BY_HAND, sign: '<=', bound: bounds[i] },
+  }))
+
 /** @type {Goal[]} */
 export const GOALS = [
   slotsGoal('requests in flight, alone in a command', 'lone'),
@@ -190,6 +197,9 @@ export const GOALS = [
   ...httpGoals('Fastify', names.NONE, [0.88, 0.97]),
   ...httpGoals('Koa', names.NONE, [0.98, 1]),
   ...httpGoals('Express', names.INCR, [1.1, 1.3]),
+  ...cpuGoals('Fastify', [1.12, 1.12]),
+  ...cpuGoals('Express', [1.05, 1.1]),
+  ...cpuGoals('Koa', [1.06, 1.1]),
   bytesGoal(names.BUCKET, 'one limit', 150, { figure: 'after 1', limit: names.BARE_KEY }),
   bytesGoal(names.THREE, 'three limits', 190, { figure: 'after 1000' }),
   bytesGoal(names.LOG, 'log of 1000 in 128 slots', 217, { figure: 'after 1000' }),

@@ -1,5 +1,6 @@
 // What the report shows of each section: tables, their columns, and the chart. Measuring knows nothing of this.
 import * as names from '../names.mjs'
+import { HTTP_CPU } from './cost-layouts.mjs'
 import { MEMCACHED, MEMCACHED_ACCURACY } from './memcached-layout.mjs'
 import { OTHERS } from './other-layouts.mjs'
 
@@ -41,8 +42,6 @@ const HTTP = [
   times('x no limiter', 'perSecond'),
   plain('p50 ms', 'p50'),
   plain('p99 ms', 'p99'),
-  plain('Node µs', 'nodeUs'),
-  times("x no limiter's", 'nodeUs'),
   plain('Redis µs', 'serverUs'),
 ]
 
@@ -146,6 +145,7 @@ export const LAYOUT = {
   'http-express': httpOf('Express'),
   'http-fastify': httpOf('Fastify'),
   'http-koa': httpOf('Koa'),
+  'http-cpu': HTTP_CPU,
   accuracy: {
     title: 'Accuracy',
     tables: [

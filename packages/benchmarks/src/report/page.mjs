@@ -36,8 +36,8 @@ function opening(run) {
   const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`)
   return [
     `Tollgate beside express-rate-limit, @fastify/rate-limit, koa-ratelimit and rate-limiter-flexible, and beside what is no limiter at
-all: a bare \`INCR\`, a bare script. Repeat it: \`npm run bench\` takes about 12 minutes and needs a machine that does nothing
-else; \`npm run bench -- --quick\` takes 3.`,
+all: a bare \`INCR\`, a bare script. Repeat it: \`npm run bench\` takes about 20 minutes, and up to 10 more for tables that were too noisy. It needs a machine
+that does nothing else; \`npm run bench -- --quick\` takes 4.`,
     table(
       ['', ''],
       [

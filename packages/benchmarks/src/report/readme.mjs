@@ -32,7 +32,7 @@ const middle = (run, at, to) => {
 function summaryOf(run, charts) {
   const lines = [
     ...[floodLine(run), batchLine(run, 512), batchLine(run, 64), leaseLine(run)],
-    ...[loneLine(run), seamLine(run)],
+    ...[loneLine(run), cpuLine(run), seamLine(run)],
   ]
   const images = charts.speed ? ['![' + ALT.speed + '](docs/benchmarks/speed.svg)', ''] : []
   return [
@@ -72,6 +72,19 @@ function loneLine(run) {
   const of = speedOf(run, 1)
   if (of(names.BUCKET) === undefined) return undefined
   return `- One request at a time, as a multiple of \`INCR\`: a bare \`EVALSHA\` ${digits(of(names.SCRIPT))}; ${limitsOf(of)}; others ${rangeOf(PEERS.map(of))}.`
+}
+
+/** By framework: Tollgate, then its peer. */
+function cpuLine(run) {
+  const peers = { Fastify: names.FASTIFY, Express: names.EXPRESS, Koa: names.KOA }
+  const told = Object.entries(peers).map(([framework, peer]) => {
+    const at = { section: 'http-cpu', grid: `${framework}, allowed`, figure: 'cpuUs' }
+    const [ours, theirs] = [names.LOG_100, peer].map((row) => middle(run, { ...at, row }, names.BY_HAND))
+    return ours && `${framework} ${digits(ours)} (${peer} ${digits(theirs)})`
+  })
+  const judged = told.filter(Boolean)
+  if (judged.length === 0) return undefined
+  return `- CPU of Node a request in memory, as a multiple of the same headers set by hand: ${judged.join(', ')}.`
 }
 
 function seamLine(run) {

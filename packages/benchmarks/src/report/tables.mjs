@@ -14,11 +14,11 @@ export function table(head, rows, texts = 1) {
  * The tables of a section with their titles and what the control says; an empty text if it was not measured. A table that
  * is too noisy to judge is a line.
  */
-export function sectionTables(run, name, { tables }, level = '###') {
-  const { grids, error, noise = {}, tries } = run.sections[name] ?? {}
+export function sectionTables(run, name, { tables, placement }, level = '###') {
+  const { grids, error, noise = {}, tries, placement: reached } = run.sections[name] ?? {}
   if (error) return `This section failed: ${error.split('\n')[0]}`
   if (!grids) return ''
-  return tables
+  const texts = tables
     .filter(({ grid }) => grids[grid] ?? noise[grid])
     .map((layout) => {
       const { grid, title, reference } = layout
@@ -27,8 +27,10 @@ export function sectionTables(run, name, { tables }, level = '###') {
         : `${gridTable(grids[grid], layout)}${controlText(run, name, layout)}`
       return title ? `${level} ${title}\n\n${text}` : text
     })
-    .join('\n\n')
+  return [...(placement && placement !== reached ? [ON_ANY_CORE] : []), ...texts].join('\n\n')
 }
+
+const ON_ANY_CORE = '**Not pinned to one core** in this run: interrupts between the cores count, too.'
 
 function leftOut(control, tries = 1) {
   const often = tries > 1 ? ` in ${tries} tries` : ''
