@@ -18,6 +18,7 @@ export const BY_HAND = 'by hand'
 export const BY_HAND_AGAIN = 'by hand, again'
 
 export const EXPRESS = 'express-rate-limit'
+export const EXPRESS_AGAIN = 'express-rate-limit, again'
 export const FASTIFY = '@fastify/rate-limit'
 export const KOA = 'koa-ratelimit'
 export const FLEXIBLE = 'rate-limiter-flexible'
@@ -76,3 +77,7 @@ export const FLEXIBLE_MEMCACHED_BLOCK_AGAIN = 'rate-limiter-flexible, in-memory 
 
 export const SHED = "Tollgate: shed: ['free', 'starter']"
 export const UNSHED = 'Tollgate: without shed'
+
+export const IMPORT_CORE = 'Tollgate: import @tollgate/core'
+export const REQUIRE_CORE = 'Tollgate: require @tollgate/core'
+export const IMPORT_ADAPTER = 'Tollgate: import @tollgate/express'

@@ -23,6 +23,7 @@ export const SECTIONS = {
   'http-fastify': { file: 'http.mjs', input: { framework: 'fastify' } },
   'http-koa': { file: 'http.mjs', input: { framework: 'koa' } },
   'http-cpu': { file: 'http-cpu.mjs', cores: 'together' },
+  import: { file: 'import.mjs' },
   accuracy: { file: 'accuracy.mjs' },
   growth: { file: 'growth.mjs' },
   processes: { file: 'processes.mjs' },

@@ -1,7 +1,7 @@
 // The benchmark page, its charts and the summary in the README are what the committed figures render. Nothing is
 // measured here.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -136,6 +136,18 @@ test('the README tells floods and batches first, then a lone request beside the 
         if (name.endsWith(', again')) rows[name] = rows[name.slice(0, -7)] ?? {}
     }
   }
+  const cpuOf = (ours: number) => ({
+    ...{ 'by hand': { cpuUs: [10] }, 'by hand, again': { cpuUs: [10] } },
+    ...{ 'Tollgate: sliding log 100/min': { cpuUs: [ours] }, '@fastify/rate-limit': { cpuUs: [14] } },
+  })
+  const peers = { '@fastify/rate-limit': [20], 'koa-ratelimit': [15], 'rate-limiter-flexible': [30] }
+  const loading = { 'Tollgate: import @tollgate/core': [70], 'express-rate-limit': [25], ...peers }
+  Object.assign(run.sections, {
+    'http-cpu': { grids: { 'Fastify, allowed': cpuOf(13) } },
+    import: {
+      grids: { time: Object.fromEntries(Object.entries(loading).map(([name, ms]) => [name, { ms }])) },
+    },
+  })
   writeFileSync(join(folder, 'quiet.json'), JSON.stringify(run))
   const summary = printed(
     'report/files.mjs',
@@ -153,6 +165,9 @@ test('the README tells floods and batches first, then a lone request beside the 
   expect(beginnings.map((one) => lines.findIndex((line) => one.test(line)))).toEqual([0, 1, 2, 3])
   expect(lines.find((line) => line.startsWith('- One request'))).toMatch(
     /`INCR`: a bare `EVALSHA` \d.*; token bucket/,
+  )
+  expect(summary).toContain(
+    'set by hand: Fastify 1.30 (@fastify/rate-limit 1.40).\n- Import: 70.0 ms; others 15.0 to 30.0.\n',
   )
 })
 
@@ -340,4 +355,29 @@ test('CPU beside the same headers by hand is judged by framework, and says when 
   expect(text).toMatch(/on Koa, memory store, x by hand: denied \| <= 1.1 \| {2}\| too noisy to judge/)
   expect(text).not.toContain('Not pinned to one core')
   expect(render('free')).toContain('Not pinned to one core')
+})
+
+test('of an import the files and bytes of one format are told, whether they are bundles or not', () => {
+  const found = printed(
+    'sections/import.mjs',
+    'imported, required, sizesOf',
+    `const rows = [imported('@tollgate/core'), required('@tollgate/core'), imported('koa-ratelimit')]
+     console.log(JSON.stringify(rows.map(sizesOf)))`,
+  ) as { files: number[]; loadedKb: number[]; packageKb: number[] }[]
+  const dist = join(root, 'packages/core/dist')
+  const kbOf = (folder: string) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.js'))
+      .reduce((sum, name) => sum + statSync(join(folder, name)).size / 1000, 0)
+  const [asModule, asCommonJs, koa] = found
+  expect(asModule?.packageKb[0]).toBeCloseTo(kbOf(join(dist, 'esm')), 3)
+  expect(asCommonJs?.packageKb[0]).toBeCloseTo(kbOf(join(dist, 'cjs')), 3)
+  for (const one of [asModule, asCommonJs]) {
+    const { files: [files = 0] = [], loadedKb: [loaded = 0] = [], packageKb: [all = 0] = [] } = one ?? {}
+    expect(files).toBeGreaterThanOrEqual(1)
+    expect(loaded).toBeGreaterThan(all / 2)
+    expect(loaded).toBeLessThanOrEqual(all)
+  }
+  // Dependencies are loaded with it, and are not its own.
+  expect(koa?.loadedKb[0]).toBeGreaterThan(koa?.packageKb[0] ?? Infinity)
 })

@@ -44,14 +44,22 @@ async function describeMachine(monitor) {
   }
 }
 
-/** Reads package.json from the package's folder, since not every package exports it. */
 function versionOf(name) {
+  return folderOf(name)?.manifest.version ?? 'unknown'
+}
+
+/**
+ * The folder of a package and its package.json, which not every package exports.
+ *
+ * @returns {{ folder: URL, manifest: object } | undefined}
+ */
+export function folderOf(name) {
   let folder = new URL('.', pathToFileURL(require.resolve(name)))
   for (;;) {
     const manifest = readManifest(new URL('package.json', folder))
-    if (manifest?.name === name) return manifest.version
+    if (manifest?.name === name) return { folder, manifest }
     const above = new URL('..', folder)
-    if (above.href === folder.href) return 'unknown'
+    if (above.href === folder.href) return undefined
     folder = above
   }
 }

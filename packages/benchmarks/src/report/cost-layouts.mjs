@@ -1,8 +1,9 @@
-// The tables of the section on what Tollgate costs a process.
+// The tables of the sections on what Tollgate costs a process: CPU a request, and its import.
 import * as names from '../names.mjs'
 
 const FRAMEWORKS = ['Fastify', 'Express', 'Koa']
 const MODES = { allowed: 'all allowed, 10 000 subjects', denied: 'one denied tenant' }
+const plain = (head, figure) => ({ head, figure, isPlain: true })
 
 export const HTTP_CPU = {
   title: 'CPU a request on three frameworks, beside the same headers by hand',
@@ -17,4 +18,26 @@ export const HTTP_CPU = {
       ],
     })),
   ),
+}
+
+export const IMPORT = {
+  title: 'Import time and size',
+  tables: [
+    {
+      ...{ grid: 'time', title: 'Time' },
+      ...{ reference: names.EXPRESS, control: names.EXPRESS_AGAIN, judged: 'ms' },
+      columns: [
+        { head: 'ms', figure: 'ms' },
+        { head: 'x express-rate-limit', figure: 'ms', isRatio: true },
+      ],
+    },
+    {
+      ...{ grid: 'size', title: 'Size' },
+      columns: [
+        { head: 'files loaded', figure: 'files', isRange: true },
+        plain('kB loaded', 'loadedKb'),
+        plain('kB of the package', 'packageKb'),
+      ],
+    },
+  ],
 }

@@ -120,6 +120,13 @@ const cpuGoals = (framework, bounds) =>
     ...{ to: names.BY_HAND, sign: '<=', bound: bounds[i] },
   }))
 
+const LOADING = { what: 'ms to load', section: 'import', grid: 'time', figure: 'ms' }
+const PUBLISHED = { what: 'kB of JavaScript', section: 'import', grid: 'size', figure: 'packageKb' }
+const importGoal = (of, row, bound) => ({
+  ...of,
+  ...{ detail: row.replace('Tollgate: ', ''), row, sign: '<=', bound },
+})
+
 /** @type {Goal[]} */
 export const GOALS = [
   slotsGoal('requests in flight, alone in a command', 'lone'),
@@ -200,6 +207,9 @@ export const GOALS = [
   ...cpuGoals('Fastify', [1.12, 1.12]),
   ...cpuGoals('Express', [1.05, 1.1]),
   ...cpuGoals('Koa', [1.06, 1.1]),
+  importGoal(LOADING, names.IMPORT_CORE, 70),
+  importGoal(PUBLISHED, names.IMPORT_CORE, 450),
+  importGoal(PUBLISHED, names.REQUIRE_CORE, 450),
   bytesGoal(names.BUCKET, 'one limit', 150, { figure: 'after 1', limit: names.BARE_KEY }),
   bytesGoal(names.THREE, 'three limits', 190, { figure: 'after 1000' }),
   bytesGoal(names.LOG, 'log of 1000 in 128 slots', 217, { figure: 'after 1000' }),

@@ -1,6 +1,6 @@
 // What the report shows of each section: tables, their columns, and the chart. Measuring knows nothing of this.
 import * as names from '../names.mjs'
-import { HTTP_CPU } from './cost-layouts.mjs'
+import { HTTP_CPU, IMPORT } from './cost-layouts.mjs'
 import { MEMCACHED, MEMCACHED_ACCURACY } from './memcached-layout.mjs'
 import { OTHERS } from './other-layouts.mjs'
 
@@ -146,6 +146,7 @@ export const LAYOUT = {
   'http-fastify': httpOf('Fastify'),
   'http-koa': httpOf('Koa'),
   'http-cpu': HTTP_CPU,
+  import: IMPORT,
   accuracy: {
     title: 'Accuracy',
     tables: [

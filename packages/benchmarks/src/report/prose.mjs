@@ -32,6 +32,9 @@ a little too high for all.`,
 middleware of a peer, and behind a hook that sets what Tollgate answers, with no decision. By hand, the application sets the same headers
 (allowed), or answers the same 429 (denied): no limiter with these headers costs less. Peers send fewer headers and a shorter 429.
 Server and client share one core. On two, the interrupts that wake a process on the other core count as its CPU time.`,
+  import: `A fresh process each, which loads one package and ends: wall time beyond that of a process that loads nothing. \`import\`, unless
+the row says \`require\`. Loaded are files of JavaScript, with those of dependencies; frameworks are not among them. *kB of the package*: all
+JavaScript that it publishes in this format.`,
   accuracy: `A limit of 100. *Over the seam*: one request when a window of 2 s begins, 150 shortly before its end and 150 shortly after,
 like the seconds 58 and 02 of a minute; told is how many of these 300 pass. *4 processes at once*: 4 x 200 requests
 together. *Second clock*: a process uses the quota of 10 s up, then one whose clock is 30 s ahead or behind asks. Where two

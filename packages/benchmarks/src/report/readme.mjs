@@ -32,7 +32,7 @@ const middle = (run, at, to) => {
 function summaryOf(run, charts) {
   const lines = [
     ...[floodLine(run), batchLine(run, 512), batchLine(run, 64), leaseLine(run)],
-    ...[loneLine(run), cpuLine(run), seamLine(run)],
+    ...[loneLine(run), cpuLine(run), importLine(run), seamLine(run)],
   ]
   const images = charts.speed ? ['![' + ALT.speed + '](docs/benchmarks/speed.svg)', ''] : []
   return [
@@ -85,6 +85,13 @@ function cpuLine(run) {
   const judged = told.filter(Boolean)
   if (judged.length === 0) return undefined
   return `- CPU of Node a request in memory, as a multiple of the same headers set by hand: ${judged.join(', ')}.`
+}
+
+function importLine(run) {
+  const ms = (row) => middle(run, { section: 'import', grid: 'time', row, figure: 'ms' })
+  const ours = ms(names.IMPORT_CORE)
+  if (ours === undefined) return undefined
+  return `- Import: ${digits(ours)} ms; others ${rangeOf(PEERS.map(ms))}.`
 }
 
 function seamLine(run) {
