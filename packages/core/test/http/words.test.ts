@@ -59,6 +59,13 @@ test('amounts have their noun in the singular or plural', () => {
   ])
 })
 
+test.each([0, 999, 1000, 12_345, 999_999, 1_000_000, 10 ** 15, Number.MAX_SAFE_INTEGER])(
+  '%d is written as by Intl',
+  (count) => {
+    expect(plural(count, 'unit')).toBe(`${count.toLocaleString('en')} units`)
+  },
+)
+
 describe('the text for a copied decision', () => {
   const copy: Decision = {
     allowed: false,
