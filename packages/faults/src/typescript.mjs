@@ -1,4 +1,4 @@
-// Lets Node run the TypeScript of private packages without a build: node --import ./typescript.mjs main.ts
+// Lets Node run TypeScript without a build: node --import ./typescript.mjs main.ts
 import { readFile } from 'node:fs/promises'
 import { register } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +7,12 @@ import { transform } from '@swc/core'
 
 // Node runs the hook on another thread, which imports this file again.
 if (isMainThread) register(import.meta.url)
+
+/** Core's sources import one another by the names that they have once built. */
+export function resolve(specifier, context, next) {
+  const isOfSource = specifier.startsWith('.') && context.parentURL?.endsWith('.ts')
+  return next(isOfSource ? specifier.replace(/\.js$/, '.ts') : specifier, context)
+}
 
 export async function load(url, context, next) {
   if (!url.endsWith('.ts')) return next(url, context)

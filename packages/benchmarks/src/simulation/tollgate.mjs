@@ -1,5 +1,8 @@
-// The parts of Tollgate that are simulated, as they were built. They are loaded after the clock has taken their timers.
-const core = new URL('../../../core/dist/esm/', import.meta.url)
+// The parts of Tollgate that are simulated, from their sources: no face of core has them. They are loaded after the clock has
+// taken their timers.
+import '../../../faults/src/typescript.mjs'
+
+const core = new URL('../../../core/src/', import.meta.url)
 
 export async function loadTollgate(clock) {
   clock.takeTimers()
@@ -7,8 +10,8 @@ export async function loadTollgate(clock) {
   const [{ Features }, { Leases }, { Denials }, { ProcessStore }, { compilePlan }, { newLeaseId }] =
     await Promise.all(
       [
-        ...['limiter/pipeline/features.js', 'features/leases/leases.js', 'features/denials/denials.js'],
-        ...['stores/memory/process-store.js', 'plans/plan.js', 'failure/outbox.js'],
+        ...['limiter/pipeline/features.ts', 'features/leases/leases.ts', 'features/denials/denials.ts'],
+        ...['stores/memory/process-store.ts', 'plans/plan.ts', 'failure/outbox.ts'],
       ].map(load),
     )
   return { Features, Leases, Denials, ProcessStore, compilePlan, newLeaseId }
