@@ -59,7 +59,7 @@ function partsOf(name) {
 }
 
 function withIncludes(text) {
-  return text.replace(/^-- @include (.+)$/gm, (_, path) => withIncludes(read(path)))
+  return text.replace(/^-- @include (.+)$/gm, (_, path) => piece(withIncludes(read(path))))
 }
 
 /**
