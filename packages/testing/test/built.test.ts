@@ -1,0 +1,116 @@
+// What `npm run build` makes: one file for each face, and one for what they share.
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  consumeRunScripts,
+  consumeScript,
+  refundScript,
+} from '../../core/src/stores/redis/scripts/scripts.generated.js'
+import { root } from './docs-pages.ts'
+import { PUBLISHED } from './published.ts'
+
+const FORMATS = ['esm', 'cjs'] as const
+const MOST_BYTES = 450_000
+
+const folderOf = (name: string, format: string): string => join(root, 'packages', name, 'dist', format)
+const core = (format: string, face: string): string => join(folderOf('core', format), `${face}.js`)
+
+const filesOf = (name: string, format: string, extension: string): string[] =>
+  readdirSync(folderOf(name, format))
+    .filter((file) => file.endsWith(extension))
+    .map((file) => join(folderOf(name, format), file))
+
+/** Runs a program with faces of core of one format, and returns what it prints as JSON. */
+function printed(format: string, program: string, ...flags: string[]): unknown {
+  const faces = ['index', 'adapter', 'store'].map((face) => [face, JSON.stringify(core(format, face))])
+  const uses = faces.map(([face, file]) =>
+    format === 'esm' ? `import * as ${face} from ${file}\n` : `const ${face} = require(${file})\n`,
+  )
+  const type = format === 'esm' ? 'module' : 'commonjs'
+  const output = execFileSync(
+    process.execPath,
+    [...flags, `--input-type=${type}`, '-e', `${uses.join('')}${program}`],
+    { encoding: 'utf8' },
+  )
+  return JSON.parse(output)
+}
+
+describe.each(FORMATS)('core in %s', (format) => {
+  const files = filesOf('core', format, '.js')
+  const code = files.map((file) => readFileSync(file, 'utf8')).join('\n')
+
+  test('is a file for each face and one that they share, of at most 450 kB', () => {
+    expect(files.map((file) => file.split(/[/\\]/).at(-1)).sort()).toEqual([
+      ...['adapter.js', 'index.js', 'shared.js', 'store.js'],
+    ])
+    const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0)
+    expect(bytes).toBeLessThanOrEqual(MOST_BYTES)
+  })
+
+  test('has each piece of a script once', () => {
+    const texts = [consumeScript, refundScript, ...Object.values(consumeRunScripts)].map(({ text }) => text)
+    const lines = new Set(texts.join('').split('\n'))
+    const long = [...lines].filter((line) => line.length >= 40 && !/[`\\$]/.test(line))
+    const often = long.filter((line) => code.split(line).length !== 2)
+    expect(long.length).toBeGreaterThan(500)
+    // Some algorithms have lines in common.
+    expect(often.length / long.length).toBeLessThan(0.05)
+  })
+
+  test('has its classes, functions and state once for all faces', () => {
+    const program = `
+      const twice = (one, other) => Object.keys(one).filter((key) => key in other && one[key] !== other[key])
+      const limiter = index.createLimiter({ limit: '1/min' })
+      let error
+      try { store.createLimitSet('no limit') } catch (thrown) { error = thrown }
+      console.log(JSON.stringify({
+        twice: [...twice(index, store), ...twice(index, adapter), ...twice(adapter, store)],
+        isError: error instanceof index.ConfigError && error instanceof index.TollgateError,
+        isKnown: adapter.internalsOf(limiter) !== undefined,
+        isSpace: store.spaceOf(store.memoryStore()) !== undefined,
+      }))`
+    expect(printed(format, program)).toEqual({ twice: [], isError: true, isKnown: true, isSpace: true })
+  })
+
+  test('has its classes and functions under their names', () => {
+    const program = `
+      const named = (face) => Object.entries(face).filter(([, value]) => typeof value === 'function')
+      const others = [index, adapter, store].flatMap(named).filter(([key, { name }]) => key !== name)
+      console.log(JSON.stringify({ others, error: new index.StoreError('down').name }))`
+    expect(printed(format, program)).toEqual({ others: [], error: 'StoreError' })
+  })
+
+  test('has source maps that lead to each call in the sources', () => {
+    const program = `
+      const failing = { synchronous: true, consume() { throw new Error('down') }, peek() {}, refund() {}, reset() {} }
+      const limiter = index.createLimiter({ limit: '1/min', store: failing, warnings: false })
+      limiter.on('storeError', (error) => console.log(JSON.stringify(error.cause.stack)))
+      limiter.consume('acme')`
+    const stack = String(printed(format, program, '--enable-source-maps'))
+    const frames = [...stack.matchAll(/at (\S+) \((?!node:)(.+):(\d+):(\d+)\)/g)]
+    expect(frames.length).toBeGreaterThanOrEqual(6)
+    // Each position is that of the call of the frame before.
+    const calls = frames.slice(1).map(([, , file = '', line, column]) => {
+      const text = readFileSync(file, 'utf8').split('\n')[Number(line) - 1] ?? ''
+      return /^#?\w+/.exec(text.slice(Number(column) - 1))?.[0]
+    })
+    expect(calls).toEqual(frames.slice(0, -1).map(([, name]) => name?.split('.').at(-1)))
+    expect(calls).toContain('consume')
+    expect(frames.slice(1).every(([, , file]) => file?.startsWith(join(root, 'packages/core/src')))).toBe(
+      true,
+    )
+  })
+})
+
+test.each(PUBLISHED)('%s: all sources of its source maps are published', (name) => {
+  const { files } = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
+  expect(files).toContain('src/**/*.ts')
+  for (const format of FORMATS) {
+    const maps = filesOf(name, format, '.js.map').map((file) => JSON.parse(readFileSync(file, 'utf8')))
+    const named = maps.flatMap(({ sources }) => sources as string[])
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter((source) => !statSync(join(folderOf(name, format), source)).isFile())).toEqual([])
+    expect(named.filter((source) => !/^\.\.\/\.\.\/src\/.*\.ts$/.test(source))).toEqual([])
+  }
+})
