@@ -11,7 +11,7 @@ import { closeBenches, sharedRedis, START_MS } from '../support/benches.js'
 import { forAll } from '../support/schedules.js'
 import { manySets, needOutcome, requestOf, setOf, waiting } from '../support/store-requests.js'
 import { variants, type Variant } from '../support/variants.js'
-import { MIXES, type Mix } from './one-truth-mixes.js'
+import { MIXES, turns, type Mix } from './one-truth-mixes.js'
 import { setsOf, StorePlay, type Act, type Said } from './one-truth-play.js'
 
 /** Schedules of which is looked what they met. */
@@ -99,6 +99,11 @@ describe.each(MIXES)('$name', (mix) => {
     const few = Object.entries(metBy(said)[mix.name]).filter(([, count]) => count <= SAMPLES)
     expect(few).toEqual([])
   })
+})
+
+test.each(variants)('rows of requests in flight in any order: $name', (variant) => {
+  const sets = [setOf(variant.limit(1000, 500), '1000 concurrent')]
+  return forAll(turns, async (acts) => void (await agree(sets, acts)), cases(25, 100))
 })
 
 /** A message whose id comes again with other terms answers with its own; among holds those of a hold, which can last longer. */

@@ -8,6 +8,7 @@ import { OWN_SETS, type Act, type Drawn } from './one-truth-play.js'
 const KEYS = ['k', 'l', 'm']
 const busyKey = fc.constantFrom('k', 'k', 'k', 'l')
 const back = [-1, -250_000, -2_000_000]
+const upTo = (most: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: most })
 
 /** Mostly one of these sets, seldom one of the many: few of those are asked again, when their states have been merged. */
 const setOf = (...own: readonly number[]): fc.Arbitrary<number> =>
@@ -167,6 +168,36 @@ const flights: fc.Arbitrary<readonly Drawn[]> = fc
   .array(flying, { minLength: 1, maxLength: 4 })
   .map((all) => all.flatMap(({ times, drawn }) => Array.from({ length: times }, () => drawn)))
 
+/** Requests and releases of one holder, of few keys: a batch that consume-slots.lua decides if the set has one limit. */
+const slotsRun = (set: number): fc.Arbitrary<readonly Drawn[]> =>
+  fc
+    .record({
+      name: fc.constantFrom('proc-A', 'proc-A', 'proc-B', 'proc_C', 'roc-Bp'),
+      cost: fc.constantFrom(1, 1, 1, 7),
+      asked: fc.uniqueArray(
+        fc.record({
+          key: fc.constantFrom(...KEYS),
+          grant: fc.constantFrom<Grant>('all', 'all', 'release'),
+          held: fc.nat({ max: 1 }),
+          behind: fc.constantFrom(0, 0, 0, 1, 2, -3),
+          times: fc.constantFrom(1, 1, 2, 4),
+        }),
+        { minLength: 1, maxLength: 3, selector: ({ key }) => key },
+      ),
+    })
+    .map(({ name, cost, asked }) =>
+      asked.flatMap(({ key, grant, held: count, behind, times }) => {
+        const drawn = { grant, asked: [{ key, set, cost }], holder: { id: name, held: count, behind } }
+        return Array.from({ length: grant === 'all' ? times : 1 }, () => drawn)
+      }),
+    )
+
+/** Processes that take turns, so that their rows stand in any order. */
+export const turns: fc.Arbitrary<Act[]> = fc.array(
+  fc.record({ gapUs: upTo(50_000), batch: slotsRun(0), isPeek: fc.constant(false) }),
+  { minLength: 20, maxLength: 30, size: 'max' },
+)
+
 const refund = fc.record({
   backs: fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 2 }),
   units: fc.integer({ min: 0, max: 20 }),
@@ -193,7 +224,6 @@ const some = (of: fc.Arbitrary<Drawn>): fc.Arbitrary<readonly Drawn[]> =>
   fc.array(of, { minLength: 1, maxLength: 4 })
 const weighted = (...all: readonly (readonly [number, fc.Arbitrary<Drawn>])[]): fc.Arbitrary<Drawn> =>
   fc.oneof(...all.map(([weight, arbitrary]) => ({ weight, arbitrary })))
-const upTo = (most: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: most })
 
 export interface Mix {
   readonly name: 'counts' | 'leases' | 'holds' | 'requests in flight'
@@ -265,7 +295,8 @@ export const MIXES: readonly Mix[] = [
         ),
       },
       [1, wander(flying.map(({ drawn }) => drawn))],
-      [20, flights],
+      [15, flights],
+      [15, slotsRun(4)],
     ),
     first: () => ['200 concurrent'],
   },

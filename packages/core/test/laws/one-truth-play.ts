@@ -86,8 +86,10 @@ export class StorePlay {
   }
 
   async #ask(batch: readonly Drawn[], isPeek: boolean): Promise<void> {
+    // Equal requests of a limiter have the same holder object.
+    const made = new Map([...new Set(batch)].map((drawn) => [drawn, this.#requestOf(drawn)]))
     const requests = batch
-      .map((drawn) => this.#requestOf(drawn))
+      .map((drawn) => made.get(drawn) as StoreRequest)
       .filter(({ grant }) => !isPeek || grant === 'all')
     if (requests.length === 0) return
     const answers = await this.#store[isPeek ? 'peek' : 'consume'](requests)
