@@ -85,16 +85,22 @@ function quicks() {
   return `local function quick(name, _, a, b, c, d, e)\n${makers.join('')}end\n`
 }
 
-/** The quick part of the only algorithm of a script, with the parameters of its limit, which begin at ARGV[first]. */
-function quickAlone(name, first) {
+/** Where the parameters of the only limit of a script begin in ARGV. */
+const FIRST_PARAMETER = { 'consume-run': 6, 'consume-slots': 11 }
+
+/** The quick part of the only algorithm of a script, with the parameters of its limit. */
+function quickAlone(name, script) {
   const { text, packing, size } = quickOf(name)
+  const first = FIRST_PARAMETER[script]
+  // More numbers follow those of the limit there. One of no bytes is 0, so that each limit has three.
+  const filled = script === 'consume-slots' ? packing.padEnd(6, 'I0') : packing
   const [, parameters = ''] = /function quick\((.*)\)/.exec(text ?? '') ?? []
   const values = parameters.split(', ').map((_, i) => `ARGV[${first + i}] + 0`)
   return [
     text,
     `local take_quickly, entry, entry_packing${text ? ` = quick(${values.join(', ')})` : ''}`,
-    `local PACKING, SIZE = HEADER_FORMAT .. 'I4${packing}', HEADER + STATE_ID + ${size}`,
-    `local algorithm_name, NUMBERS, FIRST_PARAMETER = '${name}', ${packing.length / 2}, ${first}\n`,
+    `local PACKING, SIZE = HEADER_FORMAT .. 'I4${filled}', HEADER + STATE_ID + ${size}`,
+    `local algorithm_name, FIRST_PARAMETER = '${name}', ${first}\n`,
   ].join('\n')
 }
 
@@ -113,8 +119,8 @@ function algorithms(parts) {
  */
 function assemble(script, only) {
   const includes = {
-    quick: () => (only ? quickAlone(only, script === 'consume-run' ? 6 : 11) : quicks()),
-    'quick in flight': () => quickOf('concurrent').text.replace('function quick', 'function quick_in_flight'),
+    quick: () => (only ? quickAlone(only, script) : quicks()),
+    'rows in flight': () => read('algorithms/concurrent/concurrent.rows.lua'),
     algorithms: () => algorithms(scripts[script] ?? otherwise),
   }
   const include = (file) =>

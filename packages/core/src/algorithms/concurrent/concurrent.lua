@@ -3,7 +3,7 @@
 
   Params        quota, hint: what a denied request is told to wait, in µs
   State         2 bytes: number of rows; 4 bytes: slots that all rows hold; 6 bytes: before then no row ends, in ms; then
-                the rows, one for each holder, in the order in which they came. A row is 6 bytes: id of the holder;
+                the rows, one for each holder, in any order. A row is 6 bytes: id of the holder;
                 3 bytes: slots that it holds; 6 bytes: number of its last slot; 6 bytes: when the row ends, in ms
   Complexity    O(1); O(rows) when a row has ended, or the clock went back
 ]]

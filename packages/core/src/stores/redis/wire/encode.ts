@@ -142,10 +142,11 @@ export function encodeSlots(
   const { stateId, paramsAt } = set.limits[1] as CompiledLimit
   const { quota = 0, hintUs = 0 } = paramsAt(nowMs)
   const [ttl = '', ...limit] = encodeOne(set, nowMs, keptMs)
-  const asking = asked.flatMap(({ slots, indices }) => [slots?.held ?? 0, slots?.known ?? 0, indices.length])
-  const releasing = released.flatMap(({ slots }) => [slots?.held ?? 0, slots?.known ?? 0])
   const all = [...asked, ...released]
-  const lists: ScriptArg[] = [JSON.stringify(asking), JSON.stringify(releasing)]
+  const numbers = all.flatMap(({ slots }) => [slots?.held ?? 0, slots?.known ?? 0])
+  const times = asked.map(({ indices }) => indices.length)
+  while (times.at(-1) === 1) times.pop()
+  const lists: ScriptArg[] = [asked.length, JSON.stringify([...numbers, ...times])]
   return {
     keys: all.map(({ key }) => layout.nameOf(key, shard)),
     args: [cost, ttl, holder, ...lists, stateId, quota, hintUs, ...limit],
