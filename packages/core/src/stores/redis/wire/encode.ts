@@ -4,7 +4,7 @@ import type { Usage } from '../../../algorithms/implementation.js'
 import type { Grant, Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../../contract.js'
 import type { ScriptArg } from '../clients/index.js'
 import { endOfId, type Layout } from '../layout.js'
-import { encodeOne, Runs, type OnlySlotsRun, type Run } from './runs.js'
+import { encodeOne, timeToLive, Runs, type OnlySlotsRun, type Run } from './runs.js'
 
 /** What stands for the cost of requests that only tell of slots. */
 const COST_OF: Partial<Record<Grant, number>> = { declare: 0, release: -1 }
@@ -194,13 +194,14 @@ export class LimitSets {
 /** Encoded sets, for reuse: a set's encoding only changes when a calendar window ends. */
 const encoded = new WeakMap<LimitSet, { json: string; params: readonly Params[]; keptMs: number }>()
 
-function encodeSet({ limits, ttlMs }: LimitSet, params: readonly Params[], keptMs: number): string {
+function encodeSet(set: LimitSet, params: readonly Params[], keptMs: number): string {
+  const { limits } = set
   const lists = limits.map((limit, i) => [
     limit.algorithm,
     keptId(limit),
     ...implementations[limit.algorithm].wire.map((name) => params[i]?.[name]),
   ])
-  const described = [lists, String(ttlMs + keptMs)]
+  const described = [lists, timeToLive(set, keptMs)]
   const areSame = limits.every(({ besideId }) => besideId === undefined)
   return JSON.stringify(areSame ? described : [...described, limits.map(({ stateId }) => stateId)])
 }

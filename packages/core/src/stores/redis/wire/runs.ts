@@ -141,9 +141,19 @@ export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonl
   const known = encodedOnes.get(set)
   if (known?.params === params && known.keptMs === keptMs) return known.args
   const values = implementations[algorithm].wire.map((name) => params[name] as number)
-  const args = [String(set.ttlMs + keptMs), stateId, ...values]
+  const args = [timeToLive(set, keptMs), stateId, ...values]
   encodedOnes.set(set, { args, params, keptMs })
   return args
+}
+
+/**
+ * Every request in flight makes the row of its holder last as long again, and setting the time to live costs as much as the rest of
+ * a write. With a second more, it is set once a second.
+ *
+ * @returns the time to live of the set's values in ms, as text
+ */
+export function timeToLive({ ttlMs, inFlightIndex }: LimitSet, keptMs: number): string {
+  return String(ttlMs + keptMs + (inFlightIndex === undefined ? 0 : 1000))
 }
 
 const encodedOnes = new WeakMap<LimitSet, { args: readonly ScriptArg[]; params: Params; keptMs: number }>()
