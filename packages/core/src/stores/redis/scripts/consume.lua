@@ -48,64 +48,59 @@
 -- @include shared/reply.lua
 
 -- `at`: where the next requests begin in ARGV; `request`: how many keys come before theirs.
-local request, quick_sets = 0, {}
+local request, keys = 0, KEYS
 local described, at = cjson.decode(ARGV[3]), 5
-
--- Made when first needed: a script makes its functions anew at every run, and each costs time.
-local general
-
-local function make_general()
-  -- @include shared/general.lua
-  return { sets = sets, decide_slots = decide_slots, read_together = read_together }
-end
-
-local function decide_generally(index, ...)
-  general = general or make_general()
-  general.decide_slots(general.sets[index], ...)
-end
-
 -- @include quick
--- @include quick/quick.lua
+local quick_sets, general = {}, nil
+-- Where Redis refuses something, the general way tells why.
+local try = redis.pcall
 
-local function quick_set(index)
-  if quick_sets[index] == nil then
-    quick_sets[index] = ARGV[2] == 'take' and make_quick_set(described[index][1], described[index][2])
-  end
-  return quick_sets[index]
-end
-
--- Reads and decides a run.
-local function read_run(index)
-  local cost, count, repeated, times = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), nil
-  at = at + 4
-  if repeated > 0 then times = {} end
-  for _ = 1, repeated do
-    times[tonumber(ARGV[at])] = tonumber(ARGV[at + 1])
-    at = at + 2
-  end
-  decide_run(quick_set(index), index, cost, count, times)
-end
-
--- The same of a limit set with requests in flight.
-local function read_slots_run()
-  local index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
-  local numbers = cjson.decode(ARGV[at + 5])
-  at = at + 6
-  decide_run(quick_set(index), index, cost, count, nil, numbers)
-  holder = nil
-end
-
+-- All stands in this loop, and not in functions: a script makes its functions anew at every run, and each costs time.
 while at < #ARGV do
-  local index = tonumber(ARGV[at])
+  local index, cost, count, times, numbers = tonumber(ARGV[at]), 0, 0, nil, nil
+  -- Which key of the run is next, and how many of its requests are still to be decided.
+  local nth, left = 1, 1
   if index > 0 then
-    read_run(index)
+    cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
+    local repeated = tonumber(ARGV[at + 3])
+    at = at + 4
+    if repeated > 0 then times = {} end
+    for _ = 1, repeated do
+      times[tonumber(ARGV[at])] = tonumber(ARGV[at + 1])
+      at = at + 2
+    end
+    left = times and times[1] or 1
   elseif index < 0 then
-    read_slots_run()
-  else
-    general = general or make_general()
-    general.read_together()
+    -- The same of a limit set with requests in flight.
+    index, cost, count = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+    holder = ARGV[at + 4] ~= '' and ARGV[at + 4] or nil
+    numbers = cjson.decode(ARGV[at + 5])
+    at = at + 6
+    left = numbers[3]
   end
+  -- @include quick/quick.lua
+  while index == 0 or nth <= count do
+    if values and cost > 0 then
+      -- @include quick/take-run.lua
+    elseif values and cost < 0 then
+      -- @include quick/release-run.lua
+    end
+    if index == 0 or nth <= count then
+      if not general then
+        -- @include shared/general.lua
+        general = { sets = sets, decide_slots = decide_slots, read_together = read_together }
+      end
+      if index == 0 then
+        general.read_together()
+        break
+      end
+      if numbers then held, known = numbers[3 * nth - 2], numbers[3 * nth - 1] end
+      general.decide_slots(general.sets[index], keys[request + nth], cost, left)
+      nth = nth + 1
+      left = times and times[nth] or numbers and numbers[3 * nth] or 1
+    end
+  end
+  request, holder = request + count, nil
 end
 if general then return reply end
 -- @include shared/text-reply.lua

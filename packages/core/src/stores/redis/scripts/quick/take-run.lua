@@ -1,5 +1,5 @@
--- Decides keys of a run from `at` on. Stops at a request that cannot be decided quickly.
-for i = at, count do
+-- Decides keys of a run from `nth` on. Stops at a request that cannot be decided quickly.
+for i = nth, count do
   local old, told, due, keep = values[i], size, left, true
   local value, ends, last = old, 0, nil
   if numbers then held, known = numbers[3 * i - 2], numbers[3 * i - 1] end
@@ -49,11 +49,11 @@ for i = at, count do
   end
   if due == left then break end
   if value ~= old then
-    local key = keys[offset + i]
+    local key = keys[request + i]
     -- @include quick/write.lua
     if not is_written then break end
   end
   size, left = told, due
   if due > 0 then break end
-  at, left = i + 1, times and times[i + 1] or numbers and numbers[3 * i + 3] or 1
+  nth, left = i + 1, times and times[i + 1] or numbers and numbers[3 * i + 3] or 1
 end
