@@ -173,9 +173,7 @@ export class ScriptStore implements Store {
     const run = mode === 'take' || batch.length === 1 ? onlyRunOf(batch) : undefined
     const shard = shardOf(batch)
     if (run) {
-      const { keys, args } = this.#encodeRun(run, mode, shard)
-      const script =
-        this.#consumeRun[(run.set.limits[0] as CompiledLimit).algorithm as keyof typeof consumeRunScripts]
+      const { script, keys, args } = this.#encodeRun(run, mode, shard)
       return { script, sending: { keys, args, shard, call }, answered: run.answered }
     }
     const slotsRun = mode === 'take' ? onlySlotsRunOf(batch) : undefined
@@ -196,12 +194,23 @@ export class ScriptStore implements Store {
     return { script: this.#consume, sending: { keys, args: sent, shard, call }, answered }
   }
 
-  #encodeRun({ set, cost, keys, times }: OnlyRun, mode: Mode, shard: number): Pick<Sending, 'keys' | 'args'> {
-    const asked = mode === 'look' ? mode : times
-    return {
-      keys: keys.map((key) => this.#layout.nameOf(key, shard)),
-      args: [this.#nowUs(), asked, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)],
+  #encodeRun(
+    { set, cost, keys, times }: OnlyRun,
+    mode: Mode,
+    shard: number,
+  ): Pick<ScriptCall, 'script'> & Pick<Sending, 'keys' | 'args'> {
+    const names = keys.map((key) => this.#layout.nameOf(key, shard))
+    const now = this.#nowUs()
+    if (set.limits.length > 1) {
+      const sets = this.#limitSets()
+      const run = [sets.indexOf(set), cost, keys.length, times.length, ...times.flatMap((n, i) => [i + 1, n])]
+      const args = [now, mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...run]
+      return { script: this.#consume, keys: names, args }
     }
+    const asked = mode === 'look' ? mode : times.join(' ')
+    const args = [now, asked, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
+    const { algorithm } = set.limits[0] as CompiledLimit
+    return { script: this.#consumeRun[algorithm as keyof typeof consumeRunScripts], keys: names, args }
   }
 
   #learnTime(given: unknown): readonly unknown[] {
@@ -235,8 +244,8 @@ function againIfOutside<Request, A>(
   answers: readonly (A | typeof OUTSIDE)[],
   ask: (requests: readonly Request[]) => Promise<readonly (A | typeof OUTSIDE)[]>,
 ): (A | StoreError)[] | Promise<(A | StoreError)[]> {
+  if (!answers.includes(OUTSIDE)) return answers as A[]
   const outside = batch.filter((_, i) => answers[i] === OUTSIDE)
-  if (outside.length === 0) return answers as A[]
   return ask(outside).then((again) => {
     let next = 0
     return answers.map((answer) => {

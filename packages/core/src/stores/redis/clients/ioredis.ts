@@ -1,4 +1,3 @@
-import type { StoreError } from '../../../base/errors.js'
 import { quiet } from '../../../base/promises.js'
 import { storeErrorOf } from '../wire/decode.js'
 import { ClientFaults } from './client-faults.js'
@@ -55,15 +54,16 @@ export function ioredisPort(client: Single): RedisPort {
   if (client.options?.failoverDetector === true) goOn(client)
   const becoming = shared(() => becomeReady(client, faults))
   const isReady = (): boolean => client.status === 'ready' && client.stream?.writable !== false
-  const { evalsha, eval: evaluate, del, info } = commandsOf(client)
-  const answered = answeredOrLost(client)
+  const waiting = waitingOf(client)
+  const { evalsha, eval: evaluate, del, info } = commandsOf(client, waiting)
+  const answered = (sent: Promise<unknown>): Promise<unknown> => answeredOrLost(sent, waiting)
   return {
     isCluster: false,
     observe: (listener) => faults.observe(listener),
     cause: () => faults.cause(),
     errorOf: (thrown) => faults.errorOf(thrown),
     ready: () => (isReady() ? undefined : becoming()),
-    evalsha: (...args) => answered(evalsha(...args)),
+    evalsha,
     eval: (...args) => answered(evaluate(...args)),
     del: (...args) => answered(del(...args)),
     info: (section) => answered(info(section)),
@@ -88,29 +88,53 @@ function goOn(client: Single): void {
 
 const LOST_CONNECTION = 'the connection was lost before the reply came'
 
-/** After a lost connection, ioredis never settles the commands that it does not send again. This rejects them. */
-function answeredOrLost(client: Single): (sent: Promise<unknown>) => Promise<unknown> {
-  if (client.options?.autoResendUnfulfilledCommands !== false) return (sent) => sent
-  const waiting = new Set<(error: StoreError) => void>()
-  client.on('close', () => {
+interface Unanswered {
+  /** Its place in the list. */
+  place: number
+  reject(error: Error): void
+}
+
+/**
+ * What waits for a reply. After a lost connection, ioredis never settles the commands that it does not send again: this rejects
+ * them. A list, since adding to a Set and deleting from it takes as long as all else that is done with a command here.
+ */
+class Waiting {
+  readonly #list: Unanswered[] = []
+
+  add(one: Unanswered): void {
+    one.place = this.#list.push(one) - 1
+  }
+
+  delete(one: Unanswered): void {
+    const { place } = one
+    if (this.#list[place] !== one) return
+    const last = this.#list.pop() as Unanswered
+    if (last === one) return
+    this.#list[place] = last
+    last.place = place
+  }
+
+  rejectAll(): void {
     const error = storeErrorOf(new Error(LOST_CONNECTION))
-    for (const fail of waiting) fail(error)
-    waiting.clear()
+    for (const one of this.#list.splice(0)) one.reject(error)
+  }
+}
+
+/** Undefined for a client that sends lost commands again. */
+function waitingOf(client: Single): Waiting | undefined {
+  if (client.options?.autoResendUnfulfilledCommands !== false) return undefined
+  const waiting = new Waiting()
+  client.on('close', () => waiting.rejectAll())
+  return waiting
+}
+
+function answeredOrLost(sent: Promise<unknown>, waiting: Waiting | undefined): Promise<unknown> {
+  if (!waiting) return sent
+  return new Promise((resolve, reject) => {
+    const one = { place: 0, reject }
+    waiting.add(one)
+    sent.then(resolve, reject).finally(() => waiting.delete(one))
   })
-  return (sent) =>
-    new Promise((resolve, reject) => {
-      waiting.add(reject)
-      sent.then(
-        (reply) => {
-          waiting.delete(reject)
-          resolve(reply)
-        },
-        (error: unknown) => {
-          waiting.delete(reject)
-          reject(error as Error)
-        },
-      )
-    })
 }
 
 export interface Commands extends Emitter, Omit<IoredisClient, 'once' | 'options'> {
@@ -128,9 +152,13 @@ export interface IoredisClient {
   del(...keys: string[]): Promise<unknown>
 }
 
-export function commandsOf(client: Commands): Pick<RedisPort, 'evalsha' | 'eval' | 'del' | 'info'> {
+/** @param waiting what waits for a reply to EVALSHA is put into it */
+export function commandsOf(
+  client: Commands,
+  waiting?: Waiting,
+): Pick<RedisPort, 'evalsha' | 'eval' | 'del' | 'info'> {
   return {
-    evalsha: evalshaOf(client),
+    evalsha: evalshaOf(client, waiting),
     eval: (text, keys, args) => client.eval(text, keys.length, ...keys, ...args),
     del: (keys) => client.del(...keys),
     info: (section) => client.info(section),
@@ -152,8 +180,9 @@ export function becomeReady(client: Commands, faults: ClientFaults): Promise<voi
 }
 
 /** The part that is used of the class of a client's commands, in ioredis 5 and 6 and in iovalkey. */
-interface Command {
+interface Command extends Unanswered {
   args: readonly string[]
+  resolve: (reply: unknown) => unknown
   toWritable(stream?: unknown): unknown
 }
 
@@ -178,7 +207,7 @@ const OPTIONS = { replyEncoding: 'utf8' } as const
  * EVALSHA by commands that are quick to make. The client's own method takes most of its time for flattening and measuring
  * the arguments, of which a batch has a hundred. Where the client is not as expected, its own method is used.
  */
-export function evalshaOf(client: Commands): RedisPort['evalsha'] {
+export function evalshaOf(client: Commands, waiting?: Waiting): RedisPort['evalsha'] {
   const ordinary = client.evalsha
   let Quick: (new (args: readonly string[]) => Command) | undefined
   let wasTried = false
@@ -188,13 +217,30 @@ export function evalshaOf(client: Commands): RedisPort['evalsha'] {
       Quick = quickCommandOf(client)
     }
     // The user may have put another method in its place meanwhile, such as to watch it.
-    if (!Quick || client.evalsha !== ordinary) return client.evalsha(sha1, keys.length, ...keys, ...args)
+    if (!Quick || client.evalsha !== ordinary)
+      return answeredOrLost(client.evalsha(sha1, keys.length, ...keys, ...args), waiting)
     const prefix = (client as Sender).options?.keyPrefix as string | undefined
     const list = [sha1, String(keys.length)]
     for (const key of keys) list.push(prefix ? prefix + key : key)
     for (const arg of args) list.push(String(arg))
-    return (client as Sender).sendCommand(new Quick(list))
+    const command = new Quick(list)
+    if (waiting) rejectIfLost(command, waiting)
+    return (client as Sender).sendCommand(command)
   }
+}
+
+/** As `answeredOrLost`, by the command's own promise: one more promise would cost as much as all else here. */
+function rejectIfLost(command: Command, waiting: Waiting): void {
+  const { resolve, reject } = command
+  command.resolve = (reply) => {
+    waiting.delete(command)
+    return resolve(reply)
+  }
+  command.reject = (error) => {
+    waiting.delete(command)
+    reject(error)
+  }
+  waiting.add(command)
 }
 
 function quickCommandOf(client: Commands): (new (args: readonly string[]) => Command) | undefined {
@@ -226,6 +272,8 @@ function classOf(client: Commands): CommandClass | undefined {
 
 function quickCommand(Ordinary: CommandClass): (new (args: readonly string[]) => Command) | undefined {
   class Quick extends Ordinary {
+    override place = 0
+
     constructor(args: readonly string[]) {
       super('evalsha', [], OPTIONS)
       // Set afterwards, since the class would flatten and check them, which takes longer than all else.

@@ -61,21 +61,22 @@ export class Runs {
   }
 }
 
-/** A batch that is nothing but one run, of one limit: most batches are. */
+/** A batch that is nothing but one run without requests in flight: most batches are. */
 export interface OnlyRun {
   readonly set: LimitSet
   readonly cost: number
   readonly keys: readonly string[]
-  /** How often the first keys are asked, as consume-run.lua reads it. */
-  readonly times: string
+  /** How often the first keys are asked. Those that follow are asked once. */
+  readonly times: readonly number[]
   /** Of each key the requests, by their index in the batch; undefined if each request has a key of its own. */
   readonly answered: readonly (readonly number[])[] | undefined
 }
 
 export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
   const [first] = batch[0]?.parts ?? []
-  if (first?.set.limits.length !== 1 || first.set.inFlightIndex !== undefined) return undefined
+  if (!first || first.set.inFlightIndex !== undefined) return undefined
   const { set, cost } = first
+  if (batch.length === 1) return onlyRequest(batch[0] as StoreRequest, first)
   const keys = new Set<string>()
   for (const { parts, grant, hold } of batch) {
     const part = parts[0] as SubRequest
@@ -84,8 +85,16 @@ export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
     keys.add(part.key)
   }
   if (keys.size > MOST_KEYS) return undefined
-  const run = { set, cost, keys: [...keys], times: '', answered: undefined }
+  const run = { set, cost, keys: [...keys], times: [], answered: undefined }
   return keys.size === batch.length ? run : withTimes(run, batch)
+}
+
+function onlyRequest(
+  { parts, grant, hold }: StoreRequest,
+  { set, cost, key }: SubRequest,
+): OnlyRun | undefined {
+  if (grant !== 'all' || hold || parts.length !== 1) return undefined
+  return { set, cost, keys: [key], times: [], answered: undefined }
 }
 
 /** The keys that are asked several times come first. */
@@ -95,7 +104,7 @@ function withTimes({ set, cost, keys }: OnlyRun, batch: readonly StoreRequest[])
   const groups = [...ofKeys].sort(([, a], [, b]) => b.length - a.length)
   const answered = groups.map(([, own]) => own)
   const times = answered.filter(({ length }) => length > 1).map(({ length }) => length)
-  return { set, cost, keys: groups.map(([key]) => key), times: times.join(' '), answered }
+  return { set, cost, keys: groups.map(([key]) => key), times, answered }
 }
 
 /** A batch of one limit and requests in flight, of one holder: most batches of such plans are. */
@@ -141,7 +150,8 @@ export function encodeOne(set: LimitSet, nowMs: number, keptMs: number): readonl
   const known = encodedOnes.get(set)
   if (known?.params === params && known.keptMs === keptMs) return known.args
   const values = implementations[algorithm].wire.map((name) => params[name] as number)
-  const args = [timeToLive(set, keptMs), stateId, ...values]
+  // As texts, since a client would make them of the same numbers for each request.
+  const args = [timeToLive(set, keptMs), stateId, ...values].map(String)
   encodedOnes.set(set, { args, params, keptMs })
   return args
 }
