@@ -1,3 +1,4 @@
+import { fnv1a } from '../../base/hash.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import {
   combineGivenBack,
@@ -278,6 +279,10 @@ export class Leases implements Feature {
 
 /** Subjects that are watched, at most: then all begin anew, since a count is of half a second at most. */
 const MOST_WATCHED = 10_000
+/** So many requests are counted by a hash of the subject's key alone. */
+const UNWATCHED = 3
+/** How many hashes there are. After as many requests, all are counted anew. */
+const HASHES = 2 ** 14
 
 /** What a subject has asked for since a time, in ms. */
 interface Watch {
@@ -286,9 +291,15 @@ interface Watch {
   sinceMs: number
 }
 
-/** Watches how many requests subjects make that hold no lease. */
+/**
+ * Watches how many requests subjects make that hold no lease. Of subjects that are never hot it sees one or two each, and to keep
+ * those in a map would cost more than all else of leases: so the first ones are counted in a few bytes.
+ */
 class Watches {
   readonly #clock: () => number
+  /** Requests by the hash of their key, up to `UNWATCHED`. Made when first needed. */
+  #counts: Uint8Array | undefined
+  #counted = 0
   readonly #watched = new Map<string, Watch>()
 
   constructor(clock: () => number) {
@@ -297,10 +308,12 @@ class Watches {
 
   /** Counts a request. Returns whether its subject is hot: it made enough requests for a lease in the time of one. */
   note({ key, cost, set }: Part): boolean {
+    if (this.#isRare(key)) return false
     const watch = this.#watched.get(key)
     if (!watch) {
       if (this.#watched.size >= MOST_WATCHED) this.#watched.clear()
-      this.#watched.set(key, { requests: 1, units: cost, sinceMs: this.#clock() })
+      const requests = UNWATCHED + 1
+      this.#watched.set(key, { requests, units: requests * cost, sinceMs: this.#clock() })
       return false
     }
     watch.requests += 1
@@ -311,6 +324,18 @@ class Watches {
     if ((now - watch.sinceMs) * 1000 <= (set.lease?.lengthUs ?? 0)) return true
     Object.assign(watch, { requests: 0, units: 0, sinceMs: now })
     return false
+  }
+
+  /** Counts a request. Returns whether there were no more than `UNWATCHED` since all were counted anew. */
+  #isRare(key: string): boolean {
+    const counts = (this.#counts ??= new Uint8Array(HASHES))
+    this.#counted += 1
+    if (this.#counted % HASHES === 0) counts.fill(0)
+    const hash = fnv1a(key) % HASHES
+    const count = counts[hash] as number
+    if (count >= UNWATCHED) return false
+    counts[hash] = count + 1
+    return true
   }
 
   /** What a subject has asked for. It is watched no more. */
