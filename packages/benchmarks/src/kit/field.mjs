@@ -45,11 +45,15 @@ export async function openClients(url) {
   return { client, pipelined, nodeRedis, close }
 }
 
-/** @returns {Promise<Map<string, import('./contenders.mjs').Contender>>} everybody, references first and last */
+/**
+ * @returns {Promise<Map<string, import('./contenders.mjs').Contender>>} everybody, references first and last. The very first is the
+ * bare script, which none with a script can pass
+ */
 export async function everybody({ client, pipelined, nodeRedis }) {
   const load = { quota: QUOTA, windowMs: MINUTE_MS }
   const own = Object.entries(LIMITS).map(([name, limit]) => [name, tollgate(client, limit)])
   return new Map([
+    [names.SCRIPT, await bareScript(client)],
     [names.INCR, incr(client)],
     ...own,
     [names.BUCKET_NODE_REDIS, tollgate(nodeRedis, LIMITS[names.BUCKET])],
@@ -59,7 +63,6 @@ export async function everybody({ client, pipelined, nodeRedis }) {
     [names.FLEXIBLE, flexible(client, { ...load, prefix: 'rlf' })],
     [names.FLEXIBLE_BLOCK, flexibleBlock(client, { ...load, prefix: 'rlb' })],
     [names.INCR_AGAIN, incr(client)],
-    [names.SCRIPT, await bareScript(client)],
     [names.SCRIPT_BATCHES, await bareBatches(client)],
     [names.INCR_PIPELINED, incr(pipelined)],
     [names.INCR_NODE_REDIS, incr(nodeRedis)],

@@ -3,7 +3,9 @@
 /** By section: what is measured, in plain words, and the charts below it. */
 export const PROSE = {
   'speed-1': `One request at a time, as in most services: the next one leaves when the last answer is there. What a limiter
-costs beyond one trip to Redis shows here. A bare script, which reads and writes one key, shows how far any script can get.`,
+costs beyond one trip to Redis shows here. A bare script, which reads and writes one key, shows how far any script can get.
+Node and Redis run on a core each and wake each other for every request. That takes 5 to 40 µs, depending on the machine: where
+it takes long, all contenders look like INCR. \`--cores together\` measures without it.`,
   'speed-64': `64 requests are pending at any time. Node's and Redis's microseconds are CPU time a decision: of this process, and of
 the whole server by its own count. Bytes are those on the wire, one way each. The bare script of batches gathers requests as
 Tollgate does, reads and writes each key and decides nothing: what is beyond it no limiter with a script can reach.`,
