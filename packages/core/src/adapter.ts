@@ -6,7 +6,6 @@ export type { HttpAdapter, HttpDenial, HttpLimiter, ResponseEnd } from './http/a
 export { admitThen, createHttpLimiter, toThrown } from './http/http-limiter.js'
 export { isSomebody, type Identified } from './http/who/identify.js'
 export { watchIdentity } from './http/who/identity-watch.js'
-export { decisionAt } from './http/decisions.js'
 export { hasLeft, onResponseEnd } from './http/response-end.js'
 export { groupForRoute } from './http/options.js'
 export { warn, type Warn, type WarningCode } from './base/warnings.js'

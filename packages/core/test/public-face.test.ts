@@ -31,7 +31,6 @@ const AUTHORS_OF_ADAPTERS = [
   'atCaller',
   'channelFor',
   'createHttpLimiter',
-  'decisionAt',
   'groupForRoute',
   'hasLeft',
   'internalsOf',

@@ -3,13 +3,12 @@ import {
   admitThen,
   atCaller,
   createHttpLimiter,
-  decisionAt,
   hasLeft,
   onResponseEnd,
   type HttpAdapter,
   type HttpLimiter,
 } from '@tollgate/core/adapter'
-import type { Application, Request, RequestHandler, Response } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 
 export * from '@tollgate/core'
 
@@ -42,7 +41,9 @@ const express: HttpAdapter<Request, Response> = {
   // Without `req.baseUrl`: it holds the URL as the client sent it, not a pattern.
   route: (req) => (req.route?.path === undefined ? undefined : String(req.route.path)),
   keepsBeside: true,
-  attach,
+  attach: (req, decision, property) => {
+    ;(req as unknown as Record<string, Decision>)[property] = decision
+  },
   isSent: (res) => res.headersSent,
   getHeader: (res, name) => res.getHeader(name)?.toString(),
   setHeader: (res, name, value) => void res.setHeader(name, value),
@@ -59,35 +60,6 @@ const express: HttpAdapter<Request, Response> = {
     res.end(body)
   },
   onEnd: onResponseEnd,
-}
-
-/**
- * Makes a decision readable at a property of the request: by an accessor that all requests of an application inherit, since
- * a property of its own would cost each of them a copy of its hidden class.
- */
-function attach(req: Request, decision: Decision, property: string): void {
-  const given = req as unknown as Record<string, unknown>
-  if (given[property] === decision) return
-  // Requests of a plain Node server have no application.
-  if (req.app && !(property in req)) defineAccessor(req.app, property)
-  if (given[property] !== decision) given[property] = decision
-}
-
-function defineAccessor(app: Application, property: string): void {
-  // Mounted applications inherit from the one they are mounted on.
-  const { parent, request } = app as { readonly parent?: Application; readonly request?: object }
-  if (parent) return defineAccessor(parent, property)
-  if (!request) return
-  Object.defineProperty(request, property, {
-    configurable: true,
-    enumerable: true,
-    get(this: object) {
-      return decisionAt(this, property)
-    },
-    set(this: object, value: unknown) {
-      Object.defineProperty(this, property, { value, configurable: true, enumerable: true, writable: true })
-    },
-  })
 }
 
 /** Middleware with its limiter, for events, `reset`, `setPlans` and `close`. */

@@ -91,7 +91,6 @@ const OTHERS = [
   ...[
     'admitThen',
     'channelFor',
-    'decisionAt',
     'decisionsOf',
     'groupForRoute',
     'hasLeft',

@@ -47,8 +47,8 @@ export interface HttpAdapter<Req, Res> {
   /** The pattern of the request's route, such as `/items/:id`, if the framework knows it already. Never the URL. */
   route?(req: Req): string | undefined
   /**
-   * Set where requests must not get a property of ours: in Express each request has a hidden class of its own, and V8 would copy that
-   * for each property. Then decisions are kept beside the request, and `decisionAt` reads them.
+   * Set where properties of requests are dear: in Express each request has a hidden class of its own, and V8 copies that for each
+   * property. Then what `decisionsOf` reads is kept beside the request.
    */
   readonly keepsBeside?: boolean
   /**

@@ -95,7 +95,7 @@ export class Decider<Req extends object, Res> {
   /** Answers a request that is denied before its limits are asked. */
   refuse(exchange: Exchange<Req, Res>, decision: Decision): MaybePromise<boolean> {
     const { limiter, amends } = this.#given
-    const passed: Passed = { decision, by: this.#by, subjects: [decision.subject], property: this.#property }
+    const passed: Passed = { decision, by: this.#by, subjects: [decision.subject] }
     const first = amends?.firstFor(exchange.req)
     if (!first) return this.#conclude(exchange, passed)
     first.decision.release()
@@ -132,7 +132,7 @@ export class Decider<Req extends object, Res> {
     if (decision === first?.decision) return true
     settle?.(decision)
     releaseLater(this.#given.adapter, decision, exchange.res)
-    return this.#conclude(exchange, { decision, by, subjects, property: this.#property }, first)
+    return this.#conclude(exchange, { decision, by, subjects }, first)
   }
 
   #consume(req: Req, { subjects, cost, by, first }: Asked, signal?: AbortSignal): MaybePromise<Decision> {

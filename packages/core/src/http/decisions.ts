@@ -27,8 +27,6 @@ export interface Passed {
   decision: Decision
   by: CountedBy
   subjects: readonly [Subject, ...Subject[]]
-  /** The option `requestProperty`. */
-  readonly property: string
 }
 
 /** A long request, such as that of a WebSocket, can be decided again and again. */
@@ -40,7 +38,13 @@ interface WithDecisions {
 }
 
 function passedBy(req: object): Passed | Passed[] | undefined {
-  return beside.get(req) ?? (req as WithDecisions)[PASSED]
+  return (req as WithDecisions)[PASSED] ?? beside.get(unwrapped(req))
+}
+
+/** The request itself, also where the application has wrapped it: its response knows it. */
+function unwrapped(req: object): object {
+  const { res } = req as { readonly res?: { readonly req?: object } }
+  return res?.req ?? req
 }
 
 /**
@@ -50,15 +54,8 @@ function passedBy(req: object): Passed | Passed[] | undefined {
  * @param req the request of Express or Fastify, the context of Koa
  */
 export function decisionsOf(req: object): readonly Decision[] {
-  const passed = (req && passedBy(req)) ?? []
+  const passed = (req ? passedBy(req) : undefined) ?? []
   return Array.isArray(passed) ? passed.map(({ decision }) => decision) : [passed.decision]
-}
-
-/** The latest decision on a request of the limiters with this `requestProperty`. For `attach` of adapters that keep decisions beside. */
-export function decisionAt(req: object, property: string): Decision | undefined {
-  const passed = passedBy(req)
-  if (!Array.isArray(passed)) return passed?.property === property ? passed.decision : undefined
-  return passed.findLast((one) => one.property === property)?.decision
 }
 
 /**
@@ -68,7 +65,7 @@ export function decisionAt(req: object, property: string): Decision | undefined 
  * @returns whether the same counters have counted this request before
  */
 export function noteDecision(req: object, now: Passed, isBeside = false): boolean {
-  const before = isBeside ? beside.get(req) : (req as WithDecisions)[PASSED]
+  const before = passedBy(req)
   if (!before) {
     keep(req, now, isBeside)
     return false
@@ -82,7 +79,7 @@ export function noteDecision(req: object, now: Passed, isBeside = false): boolea
 }
 
 function keep(req: object, passed: Passed | Passed[], isBeside: boolean): void {
-  if (isBeside) beside.set(req, passed)
+  if (isBeside) beside.set(unwrapped(req), passed)
   else (req as WithDecisions)[PASSED] = passed
 }
 
@@ -106,10 +103,10 @@ export function noteReplacing(decision: Decision, until: Promise<unknown>): void
 /** Decisions that were replaced by another. */
 const replaced = new WeakSet<Decision>()
 
-/** Replaces a decision by another, at the same property. */
-export function replaceDecision(passed: Passed, { decision, by, subjects }: Passed): void {
+/** Replaces a decision by another. */
+export function replaceDecision(passed: Passed, now: Passed): void {
   replaced.add(passed.decision)
-  Object.assign(passed, { decision, by, subjects })
+  Object.assign(passed, now)
 }
 
 /** Whether another decision replaced this one; a promise while that is not known yet. */

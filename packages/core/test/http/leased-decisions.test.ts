@@ -117,7 +117,7 @@ test('a copy has no policy, since only the decision itself knows its request', a
 test('a request that was counted by a lease and by the store was counted twice', async () => {
   const by = { limiter, group: undefined, consumer: limiter, family: {}, isOfRoute: false }
   const note = (req: object, decision: Decision): boolean =>
-    noteDecision(req, { decision, by, subjects: [decision.subject], property: 'rateLimit' })
+    noteDecision(req, { decision, by, subjects: [decision.subject] })
   const store = await limiter.consume('acme')
   for (const first of [store, asServedFromLease(store)]) {
     const req = {}
