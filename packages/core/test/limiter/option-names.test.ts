@@ -165,6 +165,18 @@ describe('what belongs into the options, in place of them', () => {
     expect(() => asLimiter(given)).toThrow(expect.objectContaining({ message }))
   })
 
+  test.each([
+    ['limt', 'did you mean limit?'],
+    ['Limit', 'did you mean limit?'],
+    ['limits', "write limit: ['100/min', '1000/h']"],
+  ])('a misspelt option is no plan: %s', (name, remedy) => {
+    const message = expect.stringContaining(`there is no such option here; ${remedy}`)
+    for (const value of ['5/min', ['5/min', '10/h']]) {
+      expect(() => rateLimit({ [name]: value })).toThrow(expect.objectContaining({ path: name, message }))
+      expect(() => asLimiter({ [name]: value })).toThrow(expect.objectContaining({ path: name, message }))
+    }
+  })
+
   test('an option that only looks like a plan', () => {
     expect(() => asLimiter({ limit: '5/min', extra: '5/s' })).toThrow(
       'extra: there is no such option here; all options',

@@ -1,6 +1,6 @@
 import { LONGEST_WINDOW_MS, notationOf, readDuration } from '../../base/duration.js'
 import { ConfigError, pageOf, show } from '../../base/errors.js'
-import { isUnits, isOptions, isWhole } from '../../base/options.js'
+import { isUnits, isOptions, isWhole, nearestOf } from '../../base/options.js'
 import { attempt, pathIn, showKind } from '../../base/show.js'
 import { isRedisClient } from '../../stores/store-check.js'
 import { remedyOf } from './remedies.js'
@@ -196,6 +196,8 @@ function findPlans(given: object, unknown: readonly string[]): ConfigError | und
   const plans = Object.entries(given) as [name: string, plan: unknown][]
   const isPlan = (plan: unknown): boolean => isLimits([plan].flat())
   if (plans.length > unknown.length || !plans.every(([, plan]) => isPlan(plan))) return undefined
+  // `limits` or `limt` is more likely a misspelt option than the name of a plan.
+  if (plans.some(([name]) => nearestOf(name, ['limit', 'plans']) !== undefined)) return undefined
   const shown = plans
     .slice(0, MOST_SHOWN)
     .map(([name, plan]) => `${pathIn('', name)}: ${Array.isArray(plan) ? '[...]' : show(plan)}`)
