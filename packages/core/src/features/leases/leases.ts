@@ -279,7 +279,10 @@ export class Leases implements Feature {
 
 /** Subjects that are watched, at most: then all begin anew, since a count is of half a second at most. */
 const MOST_WATCHED = 10_000
-/** So many requests are counted by a hash of the subject's key alone. */
+/**
+ * So many requests are counted by a hash of the subject's key alone, before it is watched. They can be old, or another subject's, so
+ * none of them makes it hot.
+ */
 const UNWATCHED = 3
 /** How many hashes there are. After as many requests, all are counted anew. */
 const HASHES = 2 ** 14
@@ -312,8 +315,7 @@ class Watches {
     const watch = this.#watched.get(key)
     if (!watch) {
       if (this.#watched.size >= MOST_WATCHED) this.#watched.clear()
-      const requests = UNWATCHED + 1
-      this.#watched.set(key, { requests, units: requests * cost, sinceMs: this.#clock() })
+      this.#watched.set(key, { requests: 1, units: cost, sinceMs: this.#clock() })
       return false
     }
     watch.requests += 1
