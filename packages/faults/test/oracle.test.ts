@@ -1,6 +1,6 @@
 import { Oracle, type LetIn } from '../src/soak/oracle.ts'
 import { PLANS, SOAK_TENANTS } from '../src/soak/plans.ts'
-import { Random } from '@tollgate/testing'
+import { Random } from '@tollgate/testing/random'
 
 const bounds = [
   { windowMs: 100, units: 2 },

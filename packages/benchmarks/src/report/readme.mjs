@@ -32,14 +32,10 @@ const middle = (run, at, to) => {
 function summaryOf(run, charts) {
   const lines = [
     ...[floodLine(run), batchLine(run, 512), batchLine(run, 64), leaseLine(run)],
-    ...[loneLine(run), cpuLine(run), importLine(run), seamLine(run)],
+    ...[loneLine(run), seamLine(run)],
   ]
   const images = charts.speed ? ['![' + ALT.speed + '](docs/benchmarks/speed.svg)', ''] : []
-  return [
-    ...images,
-    ...lines.filter(Boolean),
-    '- [All figures](docs/benchmarks.md); `npm run bench` measures yours.',
-  ].join('\n')
+  return [...images, ...lines.filter(Boolean), '- [All figures](docs/benchmarks.md)'].join('\n')
 }
 
 function floodLine(run) {
@@ -55,43 +51,26 @@ const speedOf = (run, inFlight) => (row) =>
 function batchLine(run, inFlight) {
   const of = speedOf(run, inFlight)
   if (of(names.BUCKET) === undefined) return undefined
-  return `- ${inFlight} requests in flight, decisions/s as a multiple of a bare Redis \`INCR\`: ${limitsOf(of)}; others ${rangeOf(PEERS.map(of))}.`
+  if (inFlight < 512)
+    return `- ${inFlight}: the same three ${figuresOf(of)}; others ${rangeOf(PEERS.map(of))}.`
+  return `- ${inFlight} requests in flight, decisions/s x a bare \`INCR\`: ${limitsOf(of)}; others ${rangeOf(PEERS.map(of))}.`
 }
 
-const limitsOf = (of) => `token bucket, log, three limits ${OURS.map((row) => digits(of(row))).join(', ')}`
+const figuresOf = (of) => OURS.map((row) => digits(of(row))).join(', ')
+const limitsOf = (of) => `token bucket, log, three limits ${figuresOf(of)}`
 
 function leaseLine(run) {
   const at = { section: 'leases', grid: 'hot', row: names.LEASED, figure: 'perSecond' }
-  const [leased, ofMemory] = [middle(run, at), middle(run, at, names.MEMORY)]
+  const leased = middle(run, at)
   if (leased === undefined) return undefined
-  return `- A hot tenant on [leases](docs/leases.md): ${digits(leased)} decisions/s of one process, ${digits(ofMemory)} times those of the memory store.`
+  return `- A hot tenant on [leases](docs/leases.md): ${digits(leased)} decisions/s of one process.`
 }
 
 /** The bare script first: no limiter that asks Redis by a script passes it. */
 function loneLine(run) {
   const of = speedOf(run, 1)
   if (of(names.BUCKET) === undefined) return undefined
-  return `- One request at a time, as a multiple of \`INCR\`: a bare \`EVALSHA\` ${digits(of(names.SCRIPT))}; ${limitsOf(of)}; others ${rangeOf(PEERS.map(of))}.`
-}
-
-/** By framework: Tollgate, then its peer. */
-function cpuLine(run) {
-  const peers = { Fastify: names.FASTIFY, Express: names.EXPRESS, Koa: names.KOA }
-  const told = Object.entries(peers).map(([framework, peer]) => {
-    const at = { section: 'http-cpu', grid: `${framework}, allowed`, figure: 'cpuUs' }
-    const [ours, theirs] = [names.LOG_100, peer].map((row) => middle(run, { ...at, row }, names.BY_HAND))
-    return ours && `${framework} ${digits(ours)} (${peer} ${digits(theirs)})`
-  })
-  const judged = told.filter(Boolean)
-  if (judged.length === 0) return undefined
-  return `- CPU of Node a request in memory, as a multiple of the same headers set by hand: ${judged.join(', ')}.`
-}
-
-function importLine(run) {
-  const ms = (row) => middle(run, { section: 'import', grid: 'time', row, figure: 'ms' })
-  const ours = ms(names.IMPORT_CORE)
-  if (ours === undefined) return undefined
-  return `- Import: ${digits(ours)} ms; others ${rangeOf(PEERS.map(ms))}.`
+  return `- One request at a time: a bare \`EVALSHA\` ${digits(of(names.SCRIPT))}; ${limitsOf(of)}; others ${rangeOf(PEERS.map(of))}.`
 }
 
 function seamLine(run) {

@@ -1,7 +1,7 @@
 // A limiter on a cluster in a process of its own, under steady load. Reports to its parent what it allowed.
 import { createLimiter, redisStore } from '@tollgate/core'
 import { now } from '../load.ts'
-import { Random } from '@tollgate/testing'
+import { Random } from '@tollgate/testing/random'
 import { drawRequest, EXPORT_ROUTE, nameOf, PLANS, subjectOf } from './subjects.ts'
 import { connectCluster } from './place.ts'
 import type { Batch, WorkerOptions } from './worker-options.ts'

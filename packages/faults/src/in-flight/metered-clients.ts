@@ -1,6 +1,6 @@
 // Clients of a process that wait in line, and clients that reserve units and commit fewer of them.
 import type { Limiter } from '@tollgate/core'
-import type { Random } from '@tollgate/testing'
+import type { Random } from '@tollgate/testing/random'
 import { METERS, type Use } from './metered.ts'
 
 export interface Clients {

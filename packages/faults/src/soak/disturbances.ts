@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask, startProxy, startRedis, type Proxy } from '@tollgate/testing/redis'
 import { now } from '../load.ts'
-import type { Random } from '@tollgate/testing'
+import type { Random } from '@tollgate/testing/random'
 
 /** One Redis, and a proxy to it for each process. */
 export interface Place {

@@ -6,7 +6,7 @@ import { BACK_WITHIN_MS, DEADLINE_MS, POLICIES, type Check, type Policy } from '
 import { disturb, openPlace, type Place } from './disturbances.ts'
 import { Oracle } from './oracle.ts'
 import { LONGEST_MS, PLANS, SOAK_TENANTS } from './plans.ts'
-import { Random } from '@tollgate/testing'
+import { Random } from '@tollgate/testing/random'
 import { startWorker, type Batch, type Worker } from './worker-process.ts'
 
 export interface SoakOptions {

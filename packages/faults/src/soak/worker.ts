@@ -5,7 +5,7 @@ import { connect } from '../app/client.mjs'
 import { now } from '../load.ts'
 import { DEADLINE_MS } from '../settings.ts'
 import { PLANS, SOAK_TENANTS } from './plans.ts'
-import { Random } from '@tollgate/testing'
+import { Random } from '@tollgate/testing/random'
 import type { Batch, WorkerOptions } from './worker-process.ts'
 
 const TICK_MS = 10
