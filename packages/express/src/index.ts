@@ -40,7 +40,6 @@ const express: HttpAdapter<Request, Response> = {
   trustsAll: (req) => req.app?.get('trust proxy') === true,
   // Without `req.baseUrl`: it holds the URL as the client sent it, not a pattern.
   route: (req) => (req.route?.path === undefined ? undefined : String(req.route.path)),
-  keepsBeside: true,
   attach: (req, decision, property) => {
     ;(req as unknown as Record<string, Decision>)[property] = decision
   },

@@ -47,11 +47,6 @@ export interface HttpAdapter<Req, Res> {
   /** The pattern of the request's route, such as `/items/:id`, if the framework knows it already. Never the URL. */
   route?(req: Req): string | undefined
   /**
-   * Set where properties of requests are dear: in Express each request has a hidden class of its own, and V8 copies that for each
-   * property. Then what `decisionsOf` reads is kept beside the request.
-   */
-  readonly keepsBeside?: boolean
-  /**
    * Stores the decision where the application can read it.
    *
    * @param property the option `requestProperty`: `rateLimit` by default

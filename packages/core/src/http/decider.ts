@@ -180,8 +180,7 @@ export class Decider<Req extends object, Res> {
       if (amends) adapter.attach(req, decision, amends.property)
       // The decision may have fewer headers than the one that it replaces.
       if (!adapter.isSent(res)) for (const name of RATE_LIMIT_HEADERS) adapter.removeHeader(res, name)
-    } else if (noteDecision(req, passed, adapter.keepsBeside))
-      warnOfCountedTwice(limiter, this.#internals.warn)
+    } else if (noteDecision(req, passed)) warnOfCountedTwice(limiter, this.#internals.warn)
     if (decision.allowed) onAllowed(req)
     adapter.attach(req, decision, this.#property)
     if (adapter.isSent(res)) return decision.allowed

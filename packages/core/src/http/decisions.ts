@@ -1,5 +1,4 @@
 import { chain, type MaybePromise } from '../base/promises.js'
-import { processWide } from '../base/warnings.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import type { Consumer } from '../limiter/limiter.js'
 import { isWithoutStates } from '../limiter/settle/settlement.js'
@@ -7,9 +6,6 @@ import type { Subject } from '../plans/subject.js'
 
 /** A registered symbol, since a process may load both builds of core. */
 const PASSED = Symbol.for('tollgate.passed')
-
-/** The decisions on requests that get no property: see HttpAdapter.keepsBeside. */
-const beside = processWide('decisions beside requests', () => new WeakMap<object, Passed | Passed[]>())
 
 /** What decided a request, and which counters it used: those of one limiter, in one group. */
 export interface CountedBy {
@@ -37,16 +33,6 @@ interface WithDecisions {
   [PASSED]?: Passed | Passed[]
 }
 
-function passedBy(req: object): Passed | Passed[] | undefined {
-  return (req as WithDecisions)[PASSED] ?? beside.get(unwrapped(req))
-}
-
-/** The request itself, also where the application has wrapped it: its response knows it. */
-function unwrapped(req: object): object {
-  const { res } = req as { readonly res?: { readonly req?: object } }
-  return res?.req ?? req
-}
-
 /**
  * All decisions of Tollgate on a request, of all limiters it passed, in the order they were made, also if several
  * limiters have the same `requestProperty`. Only the latest 32 are kept.
@@ -54,38 +40,32 @@ function unwrapped(req: object): object {
  * @param req the request of Express or Fastify, the context of Koa
  */
 export function decisionsOf(req: object): readonly Decision[] {
-  const passed = (req ? passedBy(req) : undefined) ?? []
+  const passed = (req as WithDecisions | undefined)?.[PASSED] ?? []
   return Array.isArray(passed) ? passed.map(({ decision }) => decision) : [passed.decision]
 }
 
 /**
  * Stores a decision with its request.
  *
- * @param isBeside whether it is stored beside the request, not as a property
  * @returns whether the same counters have counted this request before
  */
-export function noteDecision(req: object, now: Passed, isBeside = false): boolean {
-  const before = passedBy(req)
+export function noteDecision(req: object, now: Passed): boolean {
+  const { [PASSED]: before } = req as WithDecisions
   if (!before) {
-    keep(req, now, isBeside)
+    ;(req as WithDecisions)[PASSED] = now
     return false
   }
   const passed = Array.isArray(before) ? before : [before]
   const isAgain = passed.some((one) => isSameCount(one, now))
   passed.push(now)
   if (passed.length > MOST_KEPT) passed.shift()
-  keep(req, passed, isBeside)
+  ;(req as WithDecisions)[PASSED] = passed
   return isAgain
-}
-
-function keep(req: object, passed: Passed | Passed[], isBeside: boolean): void {
-  if (isBeside) beside.set(unwrapped(req), passed)
-  else (req as WithDecisions)[PASSED] = passed
 }
 
 /** The latest decision of a family that let the request in. */
 export function lastOf(req: object, family: object): Passed | undefined {
-  const passed = passedBy(req)
+  const { [PASSED]: passed } = req as WithDecisions
   if (!passed) return undefined
   const last = Array.isArray(passed) ? passed.findLast(({ by }) => by.family === family) : passed
   return last?.by.family === family && last.decision.allowed ? last : undefined
