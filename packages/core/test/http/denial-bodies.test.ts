@@ -22,3 +22,26 @@ test('a body is kept and used again; of more than 500, all are forgotten', async
   const again = render(denials[0])
   expect([again, again === made[0]]).toEqual([made[0], false])
 })
+
+test('a body is that of its own wait, cost, media type and limit, whatever came before', async () => {
+  const clock = { now: START_MS }
+  const limiter = createLimiter({
+    limit: ['9/min', '20/h'],
+    store: memoryStore({ now: () => clock.now }),
+  })
+  const bodies = new DenialBodies(undefined)
+  const render = (decision: Decision, accept: string): string =>
+    bodies.render(decision, retryFor(decision), accept).body
+  await limiter.consume('acme', { cost: 9 })
+  const [first, dearer] = [await limiter.consume('acme'), await limiter.consume('acme', { cost: 2 })]
+  clock.now += 5000
+  const later = await limiter.consume('acme')
+  for (const accept of ['application/json', 'text/plain']) {
+    const seen = [first, later, dearer, first].map((decision) => render(decision, accept))
+    const fresh = [first, later, dearer, first].map(
+      (decision) => new DenialBodies(undefined).render(decision, retryFor(decision), accept).body,
+    )
+    expect(seen).toEqual(fresh)
+    expect(seen[1]).toContain('55 seconds')
+  }
+})
