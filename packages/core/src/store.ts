@@ -1,6 +1,6 @@
 /**
  * For authors of stores: the contract, and the algorithms to decide with. Its test is @tollgate/store-contract.
- * docs/writing-a-store.md begins with the shortest one that works; docs/store-contract.md has all of the contract.
+ * docs/guides/writing-a-store.md begins with the shortest one that works; docs/reference/store-contract.md has all of the contract.
  */
 export {
   type Answer,

@@ -109,8 +109,8 @@ test('every event is published on the channel that channelFor names', () => {
 test.each([
   ['errors', /^\| `(ERR_\w+)` \| (.+?) \|/gm, core.ERROR_CODES],
   ['warnings', /^\| `(TOLLGATE_\w+)` \| (.+?) \|/gm, WARNING_CODES],
-])('docs/errors.md says the same of %s as the table of codes', (_, row, codes) => {
-  const page = readFileSync(join(__dirname, '../../../docs/errors.md'), 'utf8')
+])('docs/reference/errors.md says the same of %s as the table of codes', (_, row, codes) => {
+  const page = readFileSync(join(__dirname, '../../../docs/reference/errors.md'), 'utf8')
   const rows = [...page.matchAll(row)].map(([, code, meaning]) => [code, meaning])
   expect(rows).toEqual(Object.entries(codes))
 })

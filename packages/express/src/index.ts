@@ -88,7 +88,7 @@ export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
  *   identify: (req) => req.user && { id: req.user.id, plan: req.user.plan },
- *   store: redisStore(redis), // a client of yours, set as docs/redis.md says
+ *   store: redisStore(redis), // a client of yours, set as docs/operations/redis.md says
  * }))
  */
 export function rateLimit<Plans extends string = string>(

@@ -265,7 +265,7 @@ function warnOfLateIdentity(
  * await app.register(rateLimit, {
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
  *   identify: ({ user }) => user && { id: user.id, plan: user.plan },
- *   store: redisStore(redis), // a client of yours, set as docs/redis.md says
+ *   store: redisStore(redis), // a client of yours, set as docs/operations/redis.md says
  * })
  * app.get('/reports', { config: { rateLimit: { cost: 5 } } }, handler)
  */

@@ -43,7 +43,7 @@ const { values: options, positionals } = parseArgs({
 })
 
 const RESULTS = fileURLToPath(new URL('../RESULTS.md', import.meta.url))
-const DOCS = fileURLToPath(new URL('../../../docs/faults.md', import.meta.url))
+const DOCS = fileURLToPath(new URL('../../../docs/operations/faults.md', import.meta.url))
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
@@ -110,7 +110,7 @@ async function rowThrough(each: Case): Promise<Row> {
   return rowOf(run, violationsOf(run, checks))
 }
 
-/** Writes all rows of a store to packages/faults/RESULTS.md, and their summary to docs/faults.md. */
+/** Writes all rows of a store to packages/faults/RESULTS.md, and their summary to docs/operations/faults.md. */
 function keep({ title }: StoreUnderTest, rows: readonly Row[]): void {
   const date = new Date().toISOString().slice(0, 10)
   const section = sectionOf(title, rows, { date, node: process.version, cores: availableParallelism() })
@@ -118,7 +118,7 @@ function keep({ title }: StoreUnderTest, rows: readonly Row[]): void {
   const docs = withSummary(readFileSync(DOCS, 'utf8'), title, summaryOf(rows))
   writeFileSync(RESULTS, resultsPage(sections))
   writeFileSync(DOCS, docs)
-  say('\nWritten: packages/faults/RESULTS.md, and its summary in docs/faults.md.')
+  say('\nWritten: packages/faults/RESULTS.md, and its summary in docs/operations/faults.md.')
 }
 
 function all(store: StoreUnderTest): Case[] {

@@ -20,7 +20,7 @@ export function resultsPage(sections: Sections): string {
 
 # Results of the fault runs
 
-[docs/faults.md](../../docs/faults.md) says what is promised, and has the summary.
+[docs/operations/faults.md](../../docs/operations/faults.md) says what is promised, and has the summary.
 
 ${parts.join('\n')}`
 }

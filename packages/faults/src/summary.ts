@@ -1,7 +1,7 @@
 // Makes the summary of a whole run: a table with one line for each fault.
 import { brokenIn, tableLine, type Row } from './table.ts'
 
-/** The summary of a store in docs/faults.md stands between these two comments. */
+/** The summary of a store in docs/operations/faults.md stands between these two comments. */
 const beginOf = (title: string): string =>
   `<!-- ${title}: written by npm run faults, from packages/faults/RESULTS.md: do not edit. -->`
 const END = '<!-- End of what is written. -->'
@@ -36,7 +36,7 @@ export function summaryOf(rows: readonly Row[]): string {
 }
 
 /**
- * Replaces the summary of a store in the text of docs/faults.md.
+ * Replaces the summary of a store in the text of docs/operations/faults.md.
  *
  * @throws when the comments around the summary are missing
  */
@@ -45,7 +45,7 @@ export function withSummary(page: string, title: string, summary: string): strin
   const from = page.indexOf(begin)
   const to = page.indexOf(END, from)
   if (from < 0 || to < 0)
-    throw new Error(`docs/faults.md needs these two lines around the summary:\n${begin}\n${END}`)
+    throw new Error(`docs/operations/faults.md needs these two lines around the summary:\n${begin}\n${END}`)
   return `${page.slice(0, from)}${begin}\n\n${summary}\n\n${page.slice(to)}`
 }
 

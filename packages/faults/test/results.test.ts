@@ -95,7 +95,7 @@ describe('the summary', () => {
   })
 
   test('takes the place of the one before it, and needs that place', () => {
-    const docs = read('../../../docs/faults.md')
+    const docs = read('../../../docs/operations/faults.md')
     for (const { title } of STORES) {
       const other = withSummary(docs, title, 'other')
       expect(other).not.toBe(docs)
@@ -120,7 +120,7 @@ describe.each(STORES)('the results of $title in the repository', (store) => {
     expect(told).toEqual(whole)
   })
 
-  test('are what docs/faults.md sums up', () => {
-    expect(read('../../../docs/faults.md')).toContain(`\n\n${summaryOf(rows)}\n\n`)
+  test('are what docs/operations/faults.md sums up', () => {
+    expect(read('../../../docs/operations/faults.md')).toContain(`\n\n${summaryOf(rows)}\n\n`)
   })
 })

@@ -123,7 +123,7 @@ export type RateLimitMiddleware<Plans extends string = string> = Middleware & {
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
  *   identify: ({ state: { user } }) => user && { id: user.id, plan: user.plan },
- *   store: redisStore(redis), // a client of yours, set as docs/redis.md says
+ *   store: redisStore(redis), // a client of yours, set as docs/operations/redis.md says
  * }))
  */
 export function rateLimit<Plans extends string = string>(

@@ -25,7 +25,7 @@ export interface MemcachedStoreOptions {
  * sliding window, one for a fixed one. A limit that names no algorithm is a sliding window. One trip a decision.
  *
  * Memcached cannot count a log, a bucket or requests in flight, and grants no leases: limits that need it are refused when the
- * limiter is made. docs/memcached.md says what holds when it evicts, restarts or fails.
+ * limiter is made. docs/operations/memcached.md says what holds when it evicts, restarts or fails.
  *
  * @param servers the address of a server (`host:port`), several of them, or a client of the package memjs or memcached, which
  *                stays yours. Give every process the same servers in the same order

@@ -16,7 +16,7 @@ interface Told {
 const QUOTA = 200
 const WINDOW_MS = 1000
 const WINDOWS = 5
-/** How often processes compare their clocks, and by how much these may differ then: docs/memcached.md states it. */
+/** How often processes compare their clocks, and by how much these may differ then: docs/operations/memcached.md states it. */
 const COMPARED_EVERY_MS = 100
 const APART_MS = 250
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { METRICS, ATTRIBUTES } from '../src/instruments.js'
 
-const text = readFileSync(resolve(__dirname, '../../../docs/metrics.md'), 'utf8')
+const text = readFileSync(resolve(__dirname, '../../../docs/operations/metrics.md'), 'utf8')
 const rows = [...text.matchAll(/^\| `(tollgate\.[\w.]+)` \| ([\w -]+) \| `([^`]+)` \|/gm)]
 const OBSERVED = [
   'tollgate.request.pending',
@@ -13,7 +13,7 @@ const OBSERVED = [
   'tollgate.limiter.status',
 ]
 
-test('docs/metrics.md has every metric, with its type and unit, and no other', () => {
+test('docs/operations/metrics.md has every metric, with its type and unit, and no other', () => {
   const documented = rows.map(([, name, type, unit]) => [name, type, unit])
   const recorded = Object.values(METRICS).map(([name, unit]) => [
     name,
@@ -24,7 +24,7 @@ test('docs/metrics.md has every metric, with its type and unit, and no other', (
   expect(documented.toSorted(byName)).toEqual(recorded.toSorted(byName))
 })
 
-test('docs/metrics.md names every attribute', () => {
+test('docs/operations/metrics.md names every attribute', () => {
   for (const name of Object.values(ATTRIBUTES)) expect(text).toContain(`\`${name}\``)
 })
 

@@ -32,7 +32,7 @@ export interface Check {
   readonly needsHolds?: boolean
   readonly needsSlots?: boolean
   readonly needsClock?: boolean
-  /** Where docs/store-contract.md has that part of the contract. Default: the-contract. */
+  /** Where docs/reference/store-contract.md has that part of the contract. Default: the-contract. */
   readonly section?: string
   run(bench: Bench): Promise<void>
 }

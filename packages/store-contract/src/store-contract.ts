@@ -85,7 +85,7 @@ export function storeContract(
   }))
 }
 
-const PAGE = 'https://github.com/tollgate-js/tollgate/blob/main/docs/store-contract.md'
+const PAGE = 'https://github.com/tollgate-js/tollgate/blob/main/docs/reference/store-contract.md'
 
 /** Names the part of the contract that the store breaks. What the store itself throws stays as it is. */
 function withPage(error: unknown, section = 'the-contract'): unknown {

@@ -1,11 +1,11 @@
-// The first store of docs/writing-a-store.md passes the store contract.
+// The first store of docs/guides/writing-a-store.md passes the store contract.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { transformSync } from '@swc/core'
 import * as kit from '@tollgate/core/store'
 import { storeContract } from '../src/index.js'
 
-const page = readFileSync(join(__dirname, '../../../docs/writing-a-store.md'), 'utf8')
+const page = readFileSync(join(__dirname, '../../../docs/guides/writing-a-store.md'), 'utf8')
 const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(page) ?? []
 
 function load(): { mapStore(): kit.Store } {

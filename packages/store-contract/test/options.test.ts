@@ -101,11 +101,11 @@ test('a failed check says what the contract asks for, what the store answered, a
   const failed = await failures(() => broken)
   expect(failed.get('takes nothing for a request that does not fit, and then admits one that fits')).toBe(
     'units left after costs 4, 2 and 1 of a quota of 5: the contract asks for [ [ 1 ], [ 1 ], [ 0 ] ], the store answered ' +
-      '[ [ 5 ], [ 5 ], [ 5 ] ] (https://github.com/tollgate-js/tollgate/blob/main/docs/store-contract.md#the-contract)',
+      '[ [ 5 ], [ 5 ], [ 5 ] ] (https://github.com/tollgate-js/tollgate/blob/main/docs/reference/store-contract.md#the-contract)',
   )
 })
 
-test('every failed check leads to a heading of docs/store-contract.md', async () => {
+test('every failed check leads to a heading of docs/reference/store-contract.md', async () => {
   const nothing: Store = {
     ...{ synchronous: true, atomic: true, leases: true, holds: true, slots: true },
     consume: () => [],
@@ -115,11 +115,13 @@ test('every failed check leads to a heading of docs/store-contract.md', async ()
   }
   const messages = [...(await failures(() => nothing, { passTime: () => {} })).values()]
   expect(messages).toHaveLength(storeContract(() => nothing).length)
-  const page = readFileSync(join(__dirname, '../../../docs/store-contract.md'), 'utf8')
+  const page = readFileSync(join(__dirname, '../../../docs/reference/store-contract.md'), 'utf8')
   const headings = [...page.matchAll(/^#+ (.+)$/gm)].map(([, text = '']) =>
     text.toLowerCase().replaceAll(' ', '-'),
   )
-  const anchors = new Set(messages.map((text) => /docs\/store-contract\.md#([a-z-]+)\)$/.exec(text)?.[1]))
+  const anchors = new Set(
+    messages.map((text) => /docs\/reference\/store-contract\.md#([a-z-]+)\)$/.exec(text)?.[1]),
+  )
   expect(anchors.size).toBe(4)
   expect(headings).toEqual(expect.arrayContaining([...anchors]))
 })

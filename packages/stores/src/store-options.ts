@@ -17,7 +17,7 @@ type Backing = Pick<
 
 export interface StoreOptions extends Backing {
   /**
-   * How windows are counted: docs/plans-and-limits.md has the worst case of each. Default: `sliding-log`, which is exact,
+   * How windows are counted: docs/guides/plans-and-limits.md has the worst case of each. Default: `sliding-log`, which is exact,
    * or what the store has in its place.
    */
   readonly algorithm?: Algorithm | undefined

@@ -20,7 +20,7 @@ interface Run {
   sections: Record<string, Section>
 }
 
-const committed = join(root, 'docs/benchmarks/results.json')
+const committed = join(root, 'docs/compare/benchmarks/results.json')
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-figures-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -65,7 +65,12 @@ test('other figures would render other files, and the check names them', () => {
   expect(status).toBe(1)
   const named = [...stderr.matchAll(/^(\S+) is not what the figures render/gm)].map(([, path]) => path)
   expect(named.sort()).toEqual([
-    ...['README.md', 'docs/benchmarks.md', 'docs/benchmarks/accuracy.svg', 'docs/benchmarks/results.json'],
+    ...[
+      'README.md',
+      'docs/compare/benchmarks.md',
+      'docs/compare/benchmarks/accuracy.svg',
+      'docs/compare/benchmarks/results.json',
+    ],
   ])
 })
 
@@ -115,15 +120,15 @@ test('page, charts and README have no figure that is too noisy to judge', () => 
     `import { readRuns } from '${pathToFileURL(join(source, 'report/read.mjs')).href}'
      console.log(JSON.stringify(filesOf(readRuns(['${join(folder, 'noisy.json')}']))))`,
   ) as Record<string, string>
-  const page = files['docs/benchmarks.md'] ?? ''
+  const page = files['docs/compare/benchmarks.md'] ?? ''
   // One line below the title, and no prose of what is not there.
   expect(page).toMatch(/\n## Redis's time a decision\n\n\*\*Left out\*\*.*\n\n## /)
-  expect(files).not.toHaveProperty(['docs/benchmarks/server.svg'])
-  expect(files['docs/benchmarks/speed.svg'] ?? '').not.toContain('512 in flight')
+  expect(files).not.toHaveProperty(['docs/compare/benchmarks/server.svg'])
+  expect(files['docs/compare/benchmarks/speed.svg'] ?? '').not.toContain('512 in flight')
   expect(files['README.md']).not.toContain('512 requests in flight')
   expect(files['README.md']).not.toContain('One denied tenant in a flood')
   // The figures themselves stay.
-  const kept: Run = JSON.parse(files['docs/benchmarks/results.json'] ?? '')
+  const kept: Run = JSON.parse(files['docs/compare/benchmarks/results.json'] ?? '')
   expect(kept.sections.server).toEqual(run.sections.server)
 })
 

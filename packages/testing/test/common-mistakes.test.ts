@@ -1,4 +1,4 @@
-// docs/common-mistakes.md says what is printed: what the page says was typed is run, and the message compared with it.
+// docs/operations/common-mistakes.md says what is printed: what the page says was typed is run, and the message compared with it.
 // UPDATE_DOCS=1 writes the messages into the page.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { rateLimit as ofKoa } from '../../koa/src/index.ts'
 import { eventually } from '../src/index.ts'
 import { root, textOf } from './docs-pages.ts'
 
-const PAGE = 'docs/common-mistakes.md'
+const PAGE = 'docs/operations/common-mistakes.md'
 
 interface App {
   use(handler: unknown): void

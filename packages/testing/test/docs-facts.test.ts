@@ -21,7 +21,9 @@ function tableOf(page: string, heading: string): string[][] {
 const codeIn = (cell = ''): string[] => [...cell.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code)
 
 test('every word for a unit of time works, and the words of a row mean the same', () => {
-  const rows = tableOf('docs/plans-and-limits.md', '### Units of time').map(([, words]) => codeIn(words))
+  const rows = tableOf('docs/guides/plans-and-limits.md', '### Units of time').map(([, words]) =>
+    codeIn(words),
+  )
   expect(rows.flat()).toHaveLength(21)
   for (const words of rows) {
     const ids = words.map((word) => createLimitSet(`5/${word.toUpperCase()}`).limits[0]?.stateId)
@@ -31,7 +33,7 @@ test('every word for a unit of time works, and the words of a row mean the same'
 })
 
 test('every way to write a limit works, and gives the algorithm of its row', () => {
-  const rows = tableOf('docs/plans-and-limits.md', '## How a limit is written')
+  const rows = tableOf('docs/guides/plans-and-limits.md', '## How a limit is written')
   const texts = rows.flatMap(([written, , algorithm]) =>
     codeIn(written).flatMap((code) => (/^'\d/.test(code) ? [[code.slice(1, -1), algorithm] as const] : [])),
   )
@@ -65,8 +67,8 @@ test('programs register the Fastify plugin with await, since routes that follow 
   expect(lines.filter((line) => !/: (await|return) /.test(line))).toEqual([])
 })
 
-test('the error message on docs/errors.md is the real one', () => {
-  const [, shown] = /^```\n(plans\..*)\n```$/m.exec(textOf('docs/errors.md')) ?? []
+test('the error message on docs/reference/errors.md is the real one', () => {
+  const [, shown] = /^```\n(plans\..*)\n```$/m.exec(textOf('docs/reference/errors.md')) ?? []
   expect(() => createLimiter({ plans: { free: ['100/fortnight'] } })).toThrow(
     expect.objectContaining({ message: shown }),
   )

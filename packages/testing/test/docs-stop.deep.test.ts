@@ -1,4 +1,4 @@
-// The programs of docs/frameworks.md that stop at a signal. Each answers its pending requests and ends by itself, even
+// The programs of docs/guides/frameworks.md that stop at a signal. Each answers its pending requests and ends by itself, even
 // while Redis hangs.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -49,14 +49,14 @@ test('the addresses in messages of core lead to a page and its heading', () => {
 })
 
 test('a broken link is reported', () => {
-  const page = 'docs/redis.md'
+  const page = 'docs/operations/redis.md'
   expect(faultOf(page, 'no-such-page.md')).toMatch('does not exist')
-  expect(faultOf(page, 'errors.md#no-such-heading')).toMatch('no such heading')
+  expect(faultOf(page, '../reference/errors.md#no-such-heading')).toMatch('no such heading')
   expect(faultOf(page, '#no-such-heading')).toMatch('no such heading')
-  expect(faultOf(page, '../examples#a')).toMatch('is a folder')
+  expect(faultOf(page, '../../examples#a')).toMatch('is a folder')
   expect(faultOf(page, `${HOME}/blob/main/docs/no-such-page.md`)).toMatch('does not exist')
   expect(faultOf(page, 'http://example.com')).toMatch('no https address')
-  expect(faultOf(page, 'errors.md')).toBeUndefined()
+  expect(faultOf(page, '../reference/errors.md')).toBeUndefined()
   expect(linksOf('[a](b.md) `[c](d.md)`\n```js\n[e](f.md)\n```\n')).toEqual(['b.md'])
   expect(anchorsOf('# A `b`, c\n## A b c\n```sh\n# no heading\n```\n')).toEqual(['a-b-c', 'a-b-c-1'])
 })
@@ -69,7 +69,12 @@ test('README links to docs/README.md, which links to every page of docs', () => 
 })
 
 /** Pages without programs: an index and reports. */
-const WITHOUT_PROGRAM = ['README', 'faults', 'benchmarks', 'leases-at-scale'].map((name) => `docs/${name}.md`)
+const WITHOUT_PROGRAM = [
+  'README',
+  'operations/faults',
+  'compare/benchmarks',
+  'operations/leases-at-scale',
+].map((name) => `docs/${name}.md`)
 
 test('every page of docs begins with a program', () => {
   const others = pages.filter((page) => page.startsWith('docs/') && !WITHOUT_PROGRAM.includes(page))

@@ -1,4 +1,4 @@
-// The programs of docs/other-hosts.md, run as a reader would, and asked over HTTP until they deny.
+// The programs of docs/guides/other-hosts.md, run as a reader would, and asked over HTTP until they deny.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { transformSync } from '@swc/core'
 import { eventually } from '../src/eventually.ts'
 import { blocksOf, textOf, type Block } from './docs-pages.ts'
 
-const page = 'docs/other-hosts.md'
+const page = 'docs/guides/other-hosts.md'
 const blocks = blocksOf(page, textOf(page))
 
 /** The code that the page leaves to the reader, by the package that the program imports. */

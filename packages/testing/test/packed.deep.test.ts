@@ -244,9 +244,9 @@ const FILES = {
 }
 /** The page that a package's README must link to, where it is another than that on security. */
 const PAGES: Readonly<Record<string, string>> = {
-  memcached: 'memcached',
-  metrics: 'metrics',
-  'store-contract': 'writing-a-store',
+  memcached: 'operations/memcached',
+  metrics: 'operations/metrics',
+  'store-contract': 'guides/writing-a-store',
 }
 const FRAMEWORK_PACKAGES = Object.values(FRAMEWORKS).flatMap(({ packages }) => packages)
 const TYPESCRIPT = ['typescript@7.0.2', '@types/node@20.19.25']
@@ -311,7 +311,7 @@ describe('what is published', () => {
     const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target)
     // Relative links do not work on npm.
     expect(links.filter((target) => !target?.startsWith('https://'))).toEqual([])
-    expect(links).toContain(`${HOME}/blob/main/docs/${PAGES[name] ?? 'security'}.md`)
+    expect(links).toContain(`${HOME}/blob/main/docs/${PAGES[name] ?? 'operations/security'}.md`)
   })
 
   const expectAllToServe = async (

@@ -11,7 +11,7 @@ import { isTheirs } from './docs-programs.ts'
 import { askerAt, times, type Asker } from './migration-contract.ts'
 import { runProgram, type Block } from './page-programs.ts'
 
-const OWN_LIMITS = 'docs/own-limits.md'
+const OWN_LIMITS = 'docs/guides/own-limits.md'
 const inHttp = blocksOf(OWN_LIMITS, textOf(OWN_LIMITS)).filter(({ code }) => code.includes('rateLimit('))
 
 const open: (() => Promise<unknown>)[] = []
@@ -104,10 +104,10 @@ test.each(upgrading.map((block) => [`${block.page}:${block.line}`, block] as con
 
 test('every page on upgrades is tried', () => {
   expect(upgrading.map(({ page }) => page)).toEqual([
-    'docs/concurrency.md',
-    'docs/frameworks.md',
-    'docs/frameworks.md',
-    'docs/frameworks.md',
+    'docs/guides/concurrency.md',
+    'docs/guides/frameworks.md',
+    'docs/guides/frameworks.md',
+    'docs/guides/frameworks.md',
   ])
 })
 

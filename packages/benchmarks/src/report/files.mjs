@@ -20,9 +20,11 @@ export function filesOf(run) {
   const published = publishedOf(run)
   const charts = chartsOf(published)
   return {
-    'docs/benchmarks/results.json': jsonOf(run),
-    'docs/benchmarks.md': pageOf(published, charts),
-    ...Object.fromEntries(Object.entries(charts).map(([name, svg]) => [`docs/benchmarks/${name}.svg`, svg])),
+    'docs/compare/benchmarks/results.json': jsonOf(run),
+    'docs/compare/benchmarks.md': pageOf(published, charts),
+    ...Object.fromEntries(
+      Object.entries(charts).map(([name, svg]) => [`docs/compare/benchmarks/${name}.svg`, svg]),
+    ),
     'README.md': withSummary(readFileSync(join(root, 'README.md'), 'utf8'), published, charts),
   }
 }

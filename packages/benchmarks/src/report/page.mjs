@@ -1,4 +1,4 @@
-// docs/benchmarks.md, as a run renders it.
+// docs/compare/benchmarks.md, as a run renders it.
 import { digits, MOST_OFF, MOST_SPREAD } from './figures.mjs'
 import { judge, LIMIT } from './goals.mjs'
 import { LAYOUT } from './layout.mjs'

@@ -41,7 +41,7 @@ JavaScript that it publishes in this format.`,
 like the seconds 58 and 02 of a minute; told is how many of these 300 pass. *4 processes at once*: 4 x 200 requests
 together. *Second clock*: a process uses the quota of 10 s up, then one whose clock is 30 s ahead or behind asks. Where two
 numbers stand, repeats differed. The worst cases of Tollgate's algorithms are
-[known](plans-and-limits.md#algorithms); the sliding log is exact, and the default.`,
+[known](../guides/plans-and-limits.md#algorithms); the sliding log is exact, and the default.`,
   growth: `Redis's time a decision in batches of 64, as in [the section on it](#rediss-time-a-decision). A log remembers at most 128
 times by default, and finds its place without reading all of them. The quotas from 1000 on are given 256
 requests, twice what the log tells apart. The bytes of few subjects are left out: what the server needs for itself is more
@@ -67,7 +67,7 @@ a decision, in the same trip. Requests of one tenant that come together are one 
 memory, as each package can do it, but in the rows \`denials: false\` and *package memcached* of rate-limiter-flexible.`,
   'memcached-accuracy': `Four processes, whose clocks are 0, 2, 4 s ahead and 2 s behind, ask for one tenant: 20 callers each, which pause for 2 ms after
 a denial; denials are remembered. *Most*: of the decisions that lie wholly in any true window that is 0.25 s shorter than the limit's,
-where the [bound](plans-and-limits.md#algorithms) is just under two quotas. *In 60 s*: from the first request on. An exact counter, such
+where the [bound](../guides/plans-and-limits.md#algorithms) is just under two quotas. *In 60 s*: from the first request on. An exact counter, such
 as a sliding log, lets the quota in at once, and once more each second. A sliding window can let in a little more: by as much as its
 first window is shorter than a second.`,
   shedding: `An application on Express whose every answer takes 5 ms of the processor, so about 190 a second. Requests come at random

@@ -34,8 +34,8 @@ function summaryOf(run, charts) {
     ...[floodLine(run), batchLine(run, 512), batchLine(run, 64), leaseLine(run)],
     ...[loneLine(run), seamLine(run)],
   ]
-  const images = charts.speed ? ['![' + ALT.speed + '](docs/benchmarks/speed.svg)', ''] : []
-  return [...images, ...lines.filter(Boolean), '- [All figures](docs/benchmarks.md)'].join('\n')
+  const images = charts.speed ? ['![' + ALT.speed + '](docs/compare/benchmarks/speed.svg)', ''] : []
+  return [...images, ...lines.filter(Boolean), '- [All figures](docs/compare/benchmarks.md)'].join('\n')
 }
 
 function floodLine(run) {
@@ -63,7 +63,7 @@ function leaseLine(run) {
   const at = { section: 'leases', grid: 'hot', row: names.LEASED, figure: 'perSecond' }
   const leased = middle(run, at)
   if (leased === undefined) return undefined
-  return `- A hot tenant on [leases](docs/leases.md): ${digits(leased)} decisions/s of one process.`
+  return `- A hot tenant on [leases](docs/guides/leases.md): ${digits(leased)} decisions/s of one process.`
 }
 
 /** The bare script first: no limiter that asks Redis by a script passes it. */

@@ -1,4 +1,4 @@
-// npm run simulate: simulates a fleet of processes with and without leases, and renders docs/leases-at-scale.md.
+// npm run simulate: simulates a fleet of processes with and without leases, and renders docs/operations/leases-at-scale.md.
 import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { differences, jsonOf, writeFiles } from '../report/files.mjs'

@@ -1,12 +1,12 @@
-// docs/leases-at-scale.md: what Redis carries with and without leases, computed from measured figures, and the simulation.
+// docs/operations/leases-at-scale.md: what Redis carries with and without leases, computed from measured figures, and the simulation.
 import * as names from '../names.mjs'
 import { digits, summary, valuesOf } from '../report/figures.mjs'
 import { table } from '../report/tables.mjs'
 
 export const PATHS = {
-  results: 'docs/benchmarks/results.json',
-  simulation: 'docs/benchmarks/simulation.json',
-  page: 'docs/leases-at-scale.md',
+  results: 'docs/compare/benchmarks/results.json',
+  simulation: 'docs/compare/benchmarks/simulation.json',
+  page: 'docs/operations/leases-at-scale.md',
 }
 
 /** Of Redis's one thread: the rest is for bursts. */
@@ -60,8 +60,8 @@ const OPENING = `A plan with \`lease: true\` lets a process take units of a busy
 for renewals and no longer for requests. This page says what that is worth on many machines, where nobody has measured it here:
 it computes from figures of one machine, and simulates.`
 
-const MEASURED = `By \`npm run bench\`, in the sections [Leases](benchmarks.md#leases) and [Commands against offered
-load](benchmarks.md#commands-against-offered-load), on one machine. Redis's time is the CPU time of the whole server, with its
+const MEASURED = `By \`npm run bench\`, in the sections [Leases](../compare/benchmarks.md#leases) and [Commands against offered
+load](../compare/benchmarks.md#commands-against-offered-load), on one machine. Redis's time is the CPU time of the whole server, with its
 sockets.`
 
 function costTable({ lone, batched, renewal, script, renewals, processSpeed }) {

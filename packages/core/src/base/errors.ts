@@ -2,7 +2,7 @@ import { attempt, isA, show, showKind, UNREADABLE } from './show.js'
 
 export { isA, show } from './show.js'
 
-/** Every code an error of Tollgate can carry, and what it means. docs/errors.md is held equal to this table. */
+/** Every code an error of Tollgate can carry, and what it means. docs/reference/errors.md is held equal to this table. */
 export const ERROR_CODES = {
   ERR_TOLLGATE_CONFIG:
     'An option, plan or limit is wrong. Thrown at construction, or by the call it was given to.',

@@ -2,7 +2,7 @@ import { reasonOf } from './errors.js'
 import { foreignText } from './show.js'
 import { elapsedMs } from './timers.js'
 
-/** Every code a warning of Tollgate can carry, and what it means. docs/errors.md is held equal to this table. */
+/** Every code a warning of Tollgate can carry, and what it means. docs/reference/errors.md is held equal to this table. */
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
     'Requests come through a proxy that the framework does not trust, so its clients count as one.',

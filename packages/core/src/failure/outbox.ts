@@ -90,7 +90,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
       (_, i) =>
         answers[i] ??
         new StoreError(
-          `the store gave no answer to a request: its array was too short (${pageOf('writing-a-store.md')})`,
+          `the store gave no answer to a request: its array was too short (${pageOf('guides/writing-a-store.md')})`,
         ),
     )
     call.forEach((waiting, i) => this.#settle(waiting, all[i] as Answer | StoreError))

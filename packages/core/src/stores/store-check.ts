@@ -7,7 +7,7 @@ import type { Store, StoreAbilities } from './contract.js'
 
 const METHODS = ['consume', 'peek', 'refund', 'reset'] as const
 const OPTIONAL_METHODS = ['ready', 'observe', 'close', 'testClock'] as const
-const PAGE = `${pageOf('writing-a-store.md')} says what a store has`
+const PAGE = `${pageOf('guides/writing-a-store.md')} says what a store has`
 
 /**
  * Refuses anything that is not a store, when the limiter is created rather than at its first request.

@@ -90,7 +90,7 @@ test.each<[store: unknown, message: string]>([
   [redisStore, 'store: got a function, expected a store, so call it: store: redisStore(client)'],
   [
     'redis',
-    'store: got a text of 5 characters, expected redisStore(client), memcachedStore(address), memoryStore(), or a store of your own (https://github.com/tollgate-js/tollgate/blob/main/docs/writing-a-store.md says what a store has)',
+    'store: got a text of 5 characters, expected redisStore(client), memcachedStore(address), memoryStore(), or a store of your own (https://github.com/tollgate-js/tollgate/blob/main/docs/guides/writing-a-store.md says what a store has)',
   ],
 ])('what is not a store: %p', (store, message) => {
   expect(() => asLimiter({ limit: '5/min', store })).toThrow(expect.objectContaining({ message }))

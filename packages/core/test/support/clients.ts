@@ -1,4 +1,4 @@
-// Every kind of client, with the settings that docs/redis.md recommends.
+// Every kind of client, with the settings that docs/operations/redis.md recommends.
 import { deployCluster, type ClientKind, type ClientSettings } from '@tollgate/testing'
 import { Cluster, Redis } from 'ioredis'
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'

@@ -1,5 +1,5 @@
 /**
- * A client with the settings that docs/redis.md asks for.
+ * A client with the settings that docs/operations/redis.md asks for.
  *
  * @typedef {{ host: string, port: number }} Address
  * @param {{ module: string, port?: number, nodes?: Address[], sentinels?: Address[], name?: string }} options

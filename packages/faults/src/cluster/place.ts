@@ -23,7 +23,7 @@ export function openCluster(): Promise<RedisCluster> {
 export const addressesOf = ({ nodes }: RedisCluster): { host: string; port: number }[] =>
   nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
 
-/** A client with the settings that docs/redis.md asks for. */
+/** A client with the settings that docs/operations/redis.md asks for. */
 export function connectCluster(nodes: readonly { readonly host: string; readonly port: number }[]): Cluster {
   const client = new Cluster([...nodes], {
     retryDelayOnFailover: 0,

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Served } from '../served.ts'
 
-const PAGE = join(__dirname, '../../../../docs/security.md')
+const PAGE = join(__dirname, '../../../../docs/operations/security.md')
 
-/** A setting of a framework, as docs/security.md shows it, and whether clients can choose their address with it. */
+/** A setting of a framework, as docs/operations/security.md shows it, and whether clients can choose their address with it. */
 export interface TrustSetting {
   /** The setting as code, exactly as on the page. */
   readonly typed: string
@@ -14,7 +14,7 @@ export interface TrustSetting {
   readonly serve: () => Promise<Served>
 }
 
-/** With the settings that docs/security.md recommends, no client can choose its own address. */
+/** With the settings that docs/operations/security.md recommends, no client can choose its own address. */
 export function trustContract(framework: string, settings: readonly TrustSetting[]): void {
   describe(`trust in proxies, ${framework}`, () => {
     let served: Served | undefined

@@ -104,7 +104,7 @@ function sendInTime(
 export function notAList(given: unknown): StoreError {
   quiet(given)
   return new StoreError(
-    `the store answered a batch with ${show(given)}, expected an array (${pageOf('writing-a-store.md')})`,
+    `the store answered a batch with ${show(given)}, expected an array (${pageOf('guides/writing-a-store.md')})`,
   )
 }
 
@@ -148,12 +148,12 @@ export function readRefundAnswers(batch: readonly RefundRequest[], given: unknow
 function readOne(given: unknown, i: number): RefundAnswer {
   if (!Array.isArray(given))
     return new StoreError(
-      `the store answered a batch with ${show(given)}, expected an array (${pageOf('writing-a-store.md')})`,
+      `the store answered a batch with ${show(given)}, expected an array (${pageOf('guides/writing-a-store.md')})`,
     )
   const answer: unknown = given[i]
   if (isRefundAnswer(answer)) return answer
   if (isA(answer, Error)) return toStoreError(answer)
   return new StoreError(
-    `the store answered a refund with ${show(answer)}, expected true or false (${pageOf('writing-a-store.md')})`,
+    `the store answered a refund with ${show(answer)}, expected true or false (${pageOf('guides/writing-a-store.md')})`,
   )
 }

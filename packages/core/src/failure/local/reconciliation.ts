@@ -132,7 +132,9 @@ export class Reconciliation {
       // A store that returns no outcome will not do so at a repetition either.
       return isA(answer, StoreError)
         ? answer
-        : new StoreError(`the store gave no outcome (${pageOf('writing-a-store.md')})`, { isOfRequest: true })
+        : new StoreError(`the store gave no outcome (${pageOf('guides/writing-a-store.md')})`, {
+            isOfRequest: true,
+          })
     })
   }
 

@@ -8,7 +8,7 @@ import { ProcessStore } from './process-store.js'
 export interface MemoryStoreOptions {
   /**
    * The most subjects that are remembered. When there are more, the one idle longest is forgotten, and the event
-   * `evicted` reports it. docs/stores-and-failures.md says how to choose the number. Default: 100 000.
+   * `evicted` reports it. docs/operations/stores-and-failures.md says how to choose the number. Default: 100 000.
    */
   readonly maxSubjects?: number | undefined
   /** Returns the time in ms since 1970, in place of the system's clock; for tests. Keeps subjects an hour longer. */

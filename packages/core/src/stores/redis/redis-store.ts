@@ -31,7 +31,7 @@ export interface RedisStoreOptions {
  * own clock decides. Nothing is sent until the first request.
  *
  * @param client a client of ioredis 5 or 6, iovalkey, or node-redis 5 or 6. It stays yours: close it after the limiter.
- *               docs/redis.md has the settings it needs; Tollgate warns when requests could count twice
+ *               docs/operations/redis.md has the settings it needs; Tollgate warns when requests could count twice
  * @throws {ConfigError} when the client is of an unknown kind, or an option is wrong or does not fit the client
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {

@@ -1,4 +1,4 @@
-// What becomes of clients when Sentinel makes another server the primary, with the settings of docs/redis.md.
+// What becomes of clients when Sentinel makes another server the primary, with the settings of docs/operations/redis.md.
 import { ask, eventually, startSentinel, type RedisSentinel, type RedisServer } from '@tollgate/testing'
 import { Redis } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'

@@ -187,7 +187,7 @@ describe('a user of Redis', () => {
   })
 
   test('the page shows it', () => {
-    const page = readFileSync(join(__dirname, '../../../../../docs/redis.md'), 'utf8')
+    const page = readFileSync(join(__dirname, '../../../../../docs/operations/redis.md'), 'utf8')
     expect(page).toMatch(/^\| `\+wait` \|.*`waitForReplicas`/m)
   })
 })

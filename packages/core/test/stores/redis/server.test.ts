@@ -73,12 +73,12 @@ async function useAll(limiter: Limiter): Promise<boolean[]> {
 const RULE = COMMANDS.map((command) => `+${command}`)
 const KEYS = '~tollgate/*'
 
-describe('a user with the rule of docs/redis.md', () => {
+describe('a user with the rule of docs/operations/redis.md', () => {
   // All of them use the prefix that the rule names.
   beforeEach(() => operator.flushall())
 
   test('the page shows this rule', () => {
-    const page = readFileSync(join(__dirname, '../../../../../docs/redis.md'), 'utf8')
+    const page = readFileSync(join(__dirname, '../../../../../docs/operations/redis.md'), 'utf8')
     expect(page).toContain(`ACL SETUSER tollgate on >secret resetchannels ${KEYS} -@all ${RULE.join(' ')}`)
   })
 
