@@ -1,6 +1,7 @@
 // Runs every program of README, docs and the packages' READMEs. Most run one after another in one process, and their
 // results are used as a reader would. Programs that are tests run in their test runner. Programs that stop at a signal
-// run in docs-stop.deep.test.ts. Programs that do not run are listed here.
+// run in docs-stop.deep.test.ts, those of docs/start and docs/recipes in shown-answers.deep.test.ts. Programs that do not
+// run are listed here.
 import { execFile, type ExecFileException } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,6 +9,7 @@ import { transformSync } from '@swc/core'
 import { startMemcached, testRedisUrl, type MemcachedServer } from '../src/index.ts'
 import { freeOf, kindOf, makeFolder, programsOf, type Kind, type Program } from './docs-programs.ts'
 import { pages, textOf } from './docs-pages.ts'
+import { showsAnswers } from './shown-answers.ts'
 
 /** How many programs of a page do not run, and why. To add such a program, change this table. */
 const NOT_RUN: Readonly<Record<string, readonly [count: number, why: string]>> = {
@@ -31,6 +33,7 @@ const NO_PROGRAM = ['', 'mermaid', 'sh', 'yaml', 'json', 'lua', 'sql']
 
 const programs = pages.flatMap((page) => programsOf(page, textOf(page)))
 const isOf = (kind: Kind) => (program: Program) => kindOf(program) === kind
+const isRunHere = (program: Program): boolean => isOf('program')(program) && !showsAnswers(program.page)
 
 /** The variables of a program that the runner uses. */
 const MADE = ['app', 'middleware', 'limiter', 'store', 'server']
@@ -77,7 +80,7 @@ beforeAll(async () => {
     mkdirSync(dirname(join(folder, program.file)), { recursive: true })
     writeFileSync(join(folder, fileOf(program)), moduleOf(program))
   }
-  const told = programs.filter(isOf('program')).map((program) => {
+  const told = programs.filter(isRunHere).map((program) => {
     return { file: program.file, routes: routesOf(program), reachesStore: reachesStore(program) }
   })
   writeFileSync(join(folder, 'programs.json'), JSON.stringify(told))
@@ -131,7 +134,7 @@ describe('programs', () => {
     ran = new Map(lines.map((line) => JSON.parse(line) as Ran).map((one) => [one.file, one]))
   })
 
-  test.each(programs.filter(isOf('program')).map((one) => [`${one.page}:${one.line}`, one] as const))(
+  test.each(programs.filter(isRunHere).map((one) => [`${one.page}:${one.line}`, one] as const))(
     '%s runs',
     (_, program) => {
       const one = ran.get(program.file)

@@ -1,4 +1,4 @@
-// The programs of docs/guides/frameworks.md that stop at a signal. Each answers its pending requests and ends by itself, even
+// The programs of docs that stop at a signal. Each answers its pending requests and ends by itself, even
 // while Redis hangs.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,8 +15,8 @@ const programs = pages
   .flatMap((page) => programsOf(page, textOf(page)))
   .filter((program) => kindOf(program) === 'until a signal')
 
-test('there is one program for each framework', () => {
-  expect(programs.map(({ framework }) => framework)).toEqual(['express', 'fastify', 'koa'])
+test('there is one program for each framework, and a recipe', () => {
+  expect(programs.map(({ framework }) => framework)).toEqual(['express', 'fastify', 'koa', 'express'])
 })
 
 let folder: string

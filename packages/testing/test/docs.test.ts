@@ -68,9 +68,10 @@ test('README links to docs/README.md, which links to every page of docs', () => 
   expect(others.filter((page) => !listed.includes(page))).toEqual([])
 })
 
-/** Pages without programs: an index and reports. */
+/** Pages without programs: indexes and reports. */
 const WITHOUT_PROGRAM = [
   'README',
+  'recipes/README',
   'operations/faults',
   'compare/benchmarks',
   'operations/leases-at-scale',
