@@ -83,6 +83,13 @@ test('every page of docs begins with a program', () => {
   expect(beginsLate).toEqual([])
 })
 
+test('each page of docs/start ends with a link to the next one, the last with one to the recipes', () => {
+  const path = pages.filter((page) => page.startsWith('docs/start/'))
+  const next = path.map((page) => posix.join('docs/start', linksOf(textOf(page)).at(-1) ?? ''))
+  expect(path).toHaveLength(5)
+  expect(next).toEqual([...path.slice(1), 'docs/recipes/README.md'])
+})
+
 test('the files that CONTRIBUTING.md names exist', () => {
   const named = [...textOf('CONTRIBUTING.md').matchAll(/`(packages\/[^`\s]+)`/g)].map(([, path = '']) => path)
   // NAME is a placeholder.

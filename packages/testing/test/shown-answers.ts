@@ -20,6 +20,8 @@ export interface Try {
 /** A program of a page, with what is said of it. */
 export interface ShownProgram extends Block {
   readonly tries: readonly Try[]
+  /** The whole last answer to these requests, as curl prints it; undefined where the page shows none. */
+  readonly answer: string | undefined
   /** The lines that it prints, in order. */
   readonly prints: readonly string[]
 }
@@ -43,7 +45,8 @@ export function shownProgramsOf(page: string, text: string): ShownProgram[] {
     const below = lines.slice(block.line - 1 + block.code.split('\n').length, end).join('\n')
     const own = triesIn(below)
     if (own.length > 0) tries = own
-    return { ...block, tries: isServer(block) ? tries : [], prints: printsOf(block.code) }
+    const [, answer] = /^```\n(HTTP\/[\s\S]*?)\n```$/m.exec(below) ?? []
+    return { ...block, tries: isServer(block) ? tries : [], answer, prints: printsOf(block.code) }
   })
 }
 
