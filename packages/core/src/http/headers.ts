@@ -35,18 +35,42 @@ export interface HeaderAccess<Res> {
 /** Writes the rate limit headers of a decision to a response. */
 export type HeaderWriter<Res> = (decision: Decision, access: HeaderAccess<Res>, res: Res) => void
 
+/**
+ * The fields and parameters of the drafts 8 to 11, with a list item for each limit. A later draft that renames some is one
+ * more table.
+ *
+ * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+ */
+const DRAFT_11 = {
+  policies: 'RateLimit-Policy',
+  quota: ';q=',
+  window: ';w=',
+  /** In place of a window. */
+  inFlight: ';qu="concurrent-requests"',
+  limits: 'RateLimit',
+  remaining: ';r=',
+  reset: ';t=',
+  partitionKey: ';pk=',
+} as const
+
+/** The fields of the drafts up to 6, with room for one limit. */
+const DRAFT_6 = {
+  most: 'RateLimit-Limit',
+  remaining: 'RateLimit-Remaining',
+  reset: 'RateLimit-Reset',
+} as const
+
+/** The same fields as many services named them before there was a draft. */
+const LEGACY = {
+  most: 'X-RateLimit-Limit',
+  remaining: 'X-RateLimit-Remaining',
+  reset: 'X-RateLimit-Reset',
+} as const
+
+const LIST_FIELDS: readonly string[] = [DRAFT_11.policies, DRAFT_11.limits]
+
 /** All headers that Tollgate can send, for the options of a CORS package. Not readonly, as their types require. */
-export const RATE_LIMIT_HEADERS: string[] = [
-  'RateLimit-Policy',
-  'RateLimit',
-  'RateLimit-Limit',
-  'RateLimit-Remaining',
-  'RateLimit-Reset',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'Retry-After',
-]
+export const RATE_LIMIT_HEADERS: string[] = fieldsOf({ standard: true, single: true, legacy: 'delta' })
 const EXPOSE = 'Access-Control-Expose-Headers'
 
 /**
@@ -55,7 +79,6 @@ const EXPOSE = 'Access-Control-Expose-Headers'
  *
  * @param hide hashes ids with the limiter's secret; undefined without `hashIds`
  * @throws {ConfigError} when an option is wrong
- * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
 export function createHeaderWriter<Res>(
   options: HeaderOptions | false = {},
@@ -63,7 +86,7 @@ export function createHeaderWriter<Res>(
 ): HeaderWriter<Res> {
   const read = readHeaderOptions(options)
   const { standard, single, legacy, partitionKey, expose } = read
-  const exposed = namesSentWith(read)
+  const exposed = fieldsOf(read)
   const known = new WeakMap<readonly unknown[], Fixed>()
   return (decision, access, res) => {
     // Also without limits to report: a script must be able to read Retry-After of any denial.
@@ -71,13 +94,13 @@ export function createHeaderWriter<Res>(
     const isPolicyOnly = isWithoutStates(decision)
     if (decision.limits.length === 0 && !isPolicyOnly) return
     // The numbers of a limiter before this one would stand beside our policy.
-    if (isPolicyOnly && access.getHeader(res, 'RateLimit') !== undefined) return
+    if (isPolicyOnly && access.getHeader(res, DRAFT_11.limits) !== undefined) return
     if (standard) {
       const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyFor(owner, hide)) : NO_KEYS
       const { policy, standing } = toListValues(decision, fixedFor(decision, known), keys)
       // A copy of a decision from a lease has none.
-      if (policy !== '') access.setHeader(res, 'RateLimit-Policy', policy)
-      if (standing !== '') access.setHeader(res, 'RateLimit', standing)
+      if (policy !== '') access.setHeader(res, DRAFT_11.policies, policy)
+      if (standing !== '') access.setHeader(res, DRAFT_11.limits, standing)
     }
     if (isPolicyOnly || (!single && !legacy)) return
     const limit = closestLimit(decision)
@@ -86,15 +109,15 @@ export function createHeaderWriter<Res>(
     const remaining = String(limit.remaining)
     const toReset = resetMsFor(limit, decision)
     if (single) {
-      access.setHeader(res, 'RateLimit-Limit', most)
-      access.setHeader(res, 'RateLimit-Remaining', remaining)
-      access.setHeader(res, 'RateLimit-Reset', String(toSeconds(toReset)))
+      access.setHeader(res, DRAFT_6.most, most)
+      access.setHeader(res, DRAFT_6.remaining, remaining)
+      access.setHeader(res, DRAFT_6.reset, String(toSeconds(toReset)))
     }
     if (!legacy) return
-    access.setHeader(res, 'X-RateLimit-Limit', most)
-    access.setHeader(res, 'X-RateLimit-Remaining', remaining)
+    access.setHeader(res, LEGACY.most, most)
+    access.setHeader(res, LEGACY.remaining, remaining)
     const resetMs = legacy === 'epoch' ? Date.now() + toReset : toReset
-    access.setHeader(res, 'X-RateLimit-Reset', String(toSeconds(resetMs)))
+    access.setHeader(res, LEGACY.reset, String(toSeconds(resetMs)))
   }
 }
 
@@ -111,12 +134,18 @@ export function readHeaderOptions(options: HeaderOptions | false): Required<Give
   throw ConfigError.wrong('headers.legacy', all.legacy, "false, 'delta' or 'epoch'")
 }
 
-function namesSentWith({ standard, single, legacy }: Required<Given<HeaderOptions>>): readonly string[] {
-  return RATE_LIMIT_HEADERS.filter((name) => {
-    if (name === 'Retry-After') return true
-    if (name.startsWith('X-')) return legacy !== false
-    return name.startsWith('RateLimit-') && name !== 'RateLimit-Policy' ? single : standard
-  })
+/** The fields that are sent with these options. */
+function fieldsOf({
+  standard,
+  single,
+  legacy,
+}: Pick<HeaderOptions, 'standard' | 'single' | 'legacy'>): string[] {
+  return [
+    ...(standard ? LIST_FIELDS : []),
+    ...(single ? Object.values(DRAFT_6) : []),
+    ...(legacy ? Object.values(LEGACY) : []),
+    'Retry-After',
+  ]
 }
 
 /** The application's list of exposed headers, with ours added. */
@@ -178,7 +207,7 @@ function fixedFor(decision: Decision, known: WeakMap<readonly unknown[], Fixed>)
   const before = limits && known.get(limits)
   if (before !== undefined) return before
   const policies = policiesOf(decision)
-  const items = policies.map(({ name }) => `${quoted(name)};r=`)
+  const items = policies.map(({ name }) => quoted(name) + DRAFT_11.remaining)
   const fixed = { policy: toPolicyHeader(policies, NO_KEYS), items }
   if (limits) known.set(limits, fixed)
   return fixed
@@ -192,17 +221,16 @@ function policiesOf(decision: Decision): readonly Policy[] {
   return decision.limits.length > 0 ? decision.limits : (limitsOf(decision) ?? [])
 }
 
-/** What the policy of a limit of requests in flight has in place of a window. */
-const IN_FLIGHT = 'qu="concurrent-requests"'
-
 /**
  * The value of `RateLimit-Policy`.
  *
  * @param keys the parameter `pk` of each limit
  */
 function toPolicyHeader(policies: readonly Policy[], keys: readonly string[]): string {
-  const policy = ({ name, quota, windowMs }: Policy, i: number): string =>
-    `${quoted(name)};q=${quota};${windowMs > 0 ? `w=${toSeconds(windowMs)}` : IN_FLIGHT}${keys[i] ?? ''}`
+  const windowOf = ({ windowMs }: Policy): string =>
+    windowMs > 0 ? DRAFT_11.window + String(toSeconds(windowMs)) : DRAFT_11.inFlight
+  const policy = (one: Policy, i: number): string =>
+    quoted(one.name) + DRAFT_11.quota + String(one.quota) + windowOf(one) + (keys[i] ?? '')
   return policies.map(policy).join(', ')
 }
 
@@ -257,7 +285,7 @@ function toStanding(
     const { remaining, resetMs } = limits[i] as LimitState
     if (i > 0) all += ', '
     all += items[i] + String(remaining)
-    if (resetMs !== 0) all += `;t=${toSeconds(resetMs)}`
+    if (resetMs !== 0) all += DRAFT_11.reset + String(toSeconds(resetMs))
     if (keys !== NO_KEYS) all += keys[i]
   }
   return all
@@ -282,7 +310,7 @@ function partitionKeyFor({ id, kind = 'id' }: Subject, hide?: HideId): string {
   const hash = hide
     ? Buffer.from(hide(`pk ${whose}`), 'base64url')
     : createHash('sha256').update(whose).digest()
-  return `;pk=:${hash.subarray(0, 9).toString('base64')}:`
+  return `${DRAFT_11.partitionKey}:${hash.subarray(0, 9).toString('base64')}:`
 }
 
 /** Whole seconds, rounded up. */
