@@ -1,7 +1,7 @@
 // Checks that the tables of docs agree with the code.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { createLimiter } from '@tollgate/core'
+import { createLimiter, toHttpResponse, type Decision } from '@tollgate/core'
 import { createLimitSet } from '@tollgate/core/store'
 import { blocksOf, pages, root, textOf } from './docs-pages.ts'
 
@@ -56,6 +56,21 @@ test('every file that ARCHITECTURE.md names exists', () => {
   const isThere = (path: string): boolean =>
     ['', 'packages/core/src', 'packages/core/test'].some((folder) => existsSync(join(root, folder, path)))
   expect(named.filter((path) => !path.startsWith('NAME') && !isThere(path))).toEqual([])
+})
+
+test('docs/reference/header-drafts.md shows the headers that are sent', () => {
+  const rows = tableOf('docs/reference/header-drafts.md', '## Which form Tollgate sends')
+  const sentForms = rows.filter(([, , option = '']) => option.startsWith('`'))
+  expect(sentForms).toHaveLength(3)
+  const decision = createLimiter({ limit: ['50/s burst 100', '20000/min'] }).consume('acme') as Decision
+  const byDefault = Object.keys(toHttpResponse(decision).headers)
+  for (const [, shown, option = ''] of sentForms) {
+    const [name = ''] = /\w+/.exec(option) ?? []
+    const only = { standard: false, single: false, [name]: name === 'legacy' ? 'delta' : true }
+    const sent = Object.entries(toHttpResponse(decision, { headers: only }).headers)
+    expect(codeIn(shown)).toEqual(sent.map(([field, value]) => `${field}: ${value}`))
+    expect(sent.every(([field]) => byDefault.includes(field))).toBe(option.endsWith('on by default'))
+  }
 })
 
 test('programs register the Fastify plugin with await, since routes that follow would else be declared before it', () => {
