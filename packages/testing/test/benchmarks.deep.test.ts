@@ -92,14 +92,14 @@ test('a section that failed says so beside the others, and one that is too noisy
   expect(stderr).toContain('section growth failed: Redis went away')
   expect(stderr).toContain('section server: left out, since too noisy to judge: server')
   expect(stdout).toContain('This section failed: Redis went away')
-  const [, text = ''] = stdout.split("## Redis's time a decision (server)")
+  const [, text = ''] = stdout.split("## Redis's time per decision (server)")
   const [line] = text.split('\n## ')
   expect(line?.trim()).toBe(
     '**Left out**, since it was too noisy to judge in 3 tries. floor: read and write each key against itself: 1.50.',
   )
   const goals = stdout.split('## To reach')[1] ?? ''
-  expect(goals.match(/Redis's time a decision.*\| {2}\| too noisy to judge/g)).toHaveLength(5)
-  expect(goals).not.toContain('bytes of Redis a subject')
+  expect(goals.match(/Redis's time per decision.*\| {2}\| too noisy to judge/g)).toHaveLength(5)
+  expect(goals).not.toContain('bytes in Redis per subject')
 })
 
 test('page, charts and README have no figure that is too noisy to judge', () => {
@@ -122,7 +122,7 @@ test('page, charts and README have no figure that is too noisy to judge', () => 
   ) as Record<string, string>
   const page = files['docs/compare/benchmarks.md'] ?? ''
   // One line below the title, and no prose of what is not there.
-  expect(page).toMatch(/\n## Redis's time a decision\n\n\*\*Left out\*\*.*\n\n## /)
+  expect(page).toMatch(/\n## Redis's time per decision\n\n\*\*Left out\*\*.*\n\n## /)
   expect(files).not.toHaveProperty(['docs/compare/benchmarks/server.svg'])
   expect(files['docs/compare/benchmarks/speed.svg'] ?? '').not.toContain('512 in flight')
   expect(files['README.md']).not.toContain('512 requests in flight')

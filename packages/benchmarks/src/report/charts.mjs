@@ -3,7 +3,7 @@ import * as names from '../names.mjs'
 import { ratioOf, summary, valuesOf } from './figures.mjs'
 import { barChart, lineChart } from './svg.mjs'
 
-const TOLD = 'Medians; thin lines: quartiles.'
+const MEDIANS = 'Bars are medians, thin lines quartiles.'
 
 const MAIN = [
   ...[names.BUCKET, names.LOG, names.THREE],
@@ -24,8 +24,8 @@ const figureOf = (run, at) => {
 
 const CHARTS = {
   speed: (run) => ({
-    title: 'Decisions a second, as a multiple of a bare INCR',
-    note: `On one ioredis client, one process, all allowed. ${TOLD}`,
+    title: 'Decisions per second, as a multiple of a bare INCR',
+    note: `One process with one ioredis client, all allowed. ${MEDIANS}`,
     unit: 'x the decisions of a bare ioredis INCR in the same round; the dashed line is INCR',
     series: ['512 in flight', '64 in flight', '1 in flight'],
     rows: rowsOf([...MAIN, names.SCRIPT, names.INCR_PIPELINED], [512, 64, 1], (row, inFlight) =>
@@ -34,8 +34,8 @@ const CHARTS = {
     mark: 1,
   }),
   latency: (run) => ({
-    title: 'Latency at 4000 decisions a second',
-    note: `Counted from when a request was due. ${TOLD}`,
+    title: 'Latency at 4000 decisions per second',
+    note: `Counted from the time a request was due. ${MEDIANS}`,
     unit: 'ms until the answer, half of the requests (p50)',
     series: ['p50'],
     rows: rowsOf([names.INCR, ...MAIN], ['p50'], (row, figure) =>
@@ -43,18 +43,18 @@ const CHARTS = {
     ),
   }),
   server: (run) => ({
-    title: "Redis's time a decision, in batches of 64",
-    note: `The floor reads and writes each key, and decides nothing. ${TOLD}`,
-    unit: 'µs of Redis for the commands of a decision, without the sockets',
+    title: "Redis's time per decision, in batches of 64",
+    note: `The floor reads and writes each key, and decides nothing. ${MEDIANS}`,
+    unit: 'µs of Redis for the commands of one decision, without sockets',
     series: ['µs'],
     rows: rowsOf([names.FLOOR, names.INCR, ...MAIN, names.LOG_DENIED], ['us'], (row, figure) =>
       figureOf(run, { section: 'server', grid: 'server', row, figure }),
     ),
   }),
   flood: (run) => ({
-    title: 'A flood of one denied tenant, 64 in flight',
-    note: `More is better: what is answered faster leaves more for the others. ${TOLD}`,
-    unit: 'answers a second of one process',
+    title: 'A flood from one denied tenant, 64 requests in flight',
+    note: `More is better: fast denials leave more time for other tenants. ${MEDIANS}`,
+    unit: 'answers per second from one process',
     series: ['answers'],
     rows: rowsOf(
       [names.BUCKET, names.LOG, names.LOG_ASKED, names.FLEXIBLE_BLOCK, names.FLEXIBLE, names.INCR],
@@ -64,8 +64,8 @@ const CHARTS = {
   }),
   'in-memory': (run) => ({
     title: 'A decision in the memory of one process',
-    note: `10 000 subjects, all allowed. ${TOLD}`,
-    unit: 'µs a decision, awaited',
+    note: `10 000 subjects, all allowed. ${MEDIANS}`,
+    unit: 'µs per awaited decision',
     series: ['µs'],
     rows: rowsOf(
       [
@@ -82,9 +82,9 @@ const CHARTS = {
     ),
   }),
   bytes: (run) => ({
-    title: 'Redis memory a subject',
+    title: 'Redis memory per subject',
     note: 'With 1 and with 100 requests in the window. With 1000, a sorted set takes more than 100 000 bytes.',
-    unit: 'bytes, with the share of the tables of keys',
+    unit: 'bytes, with the share of the key tables',
     series: ['1 in the window', '100 in the window'],
     rows: rowsOf([...MAIN, names.LOG_EXACT, names.INCR], ['after 1', 'after 100'], (row, figure) =>
       figureOf(run, { section: 'bytes', grid: 'bytes', row, figure }),
@@ -94,8 +94,8 @@ const CHARTS = {
     ['express', 'fastify', 'koa'].map((framework) => [`http-${framework}`, httpChart(framework)]),
   ),
   accuracy: (run) => ({
-    title: 'Let through by a limit of 100 around the end of a window',
-    note: 'The most of all repeats: 150 are sent shortly before the end, 150 shortly after. Right are 100: the dashed line.',
+    title: 'Requests let through around the end of a window by a limit of 100',
+    note: '150 are sent shortly before the end and 150 shortly after. The right number is 100, the dashed line. The most of all repeats.',
     unit: 'requests within 8 % of a window',
     series: ['let through'],
     rows: rowsOf(Object.keys(run.sections.accuracy?.grids?.accuracy ?? {}), ['seam'], (row, figure) => {
@@ -112,8 +112,8 @@ function httpChart(framework) {
   const section = `http-${framework}`
   const wanted = [names.LOG_100, names.BUCKET, peer, names.FLEXIBLE, names.FLEXIBLE_BLOCK, names.INCR]
   return (run) => ({
-    title: `${title}: requests a second, as a multiple of no limiter`,
-    note: `64 connections. A denial is shorter than an answer, and may be faster. ${TOLD}`,
+    title: `${title}: requests per second, as a multiple of no limiter`,
+    note: `64 connections. A denial is shorter than an answer, so it can be faster. ${MEDIANS}`,
     unit: 'x the requests of the application without a limiter: the dashed line',
     series: ['allowed', 'flood of one denied tenant'],
     rows: rowsOf(wanted, ['allowed', 'flood'], (row, grid) =>
@@ -133,9 +133,9 @@ function growthChart(run) {
   }
   return lineChart({
     title: 'What makes a decision dearer',
-    note: 'Each line begins with one: one subject, a quota of one, one limit.',
+    note: 'Each line starts at one subject, a quota of one, or one limit.',
     unit: 'subjects, quota or limits',
-    sideUnit: 'µs of Redis a decision',
+    sideUnit: 'µs of Redis per decision',
     lines: [
       curve('subjects', 'subjects'),
       curve('quota', 'quota of a log'),

@@ -1,4 +1,4 @@
-// The tables of the sections on what Tollgate costs a process: CPU a request, and its import.
+// The tables of the sections on what Tollgate costs a process: CPU time per request, and its import.
 import * as names from '../names.mjs'
 
 const FRAMEWORKS = ['Fastify', 'Express', 'Koa']
@@ -6,7 +6,7 @@ const MODES = { allowed: 'all allowed, 10 000 subjects', denied: 'one denied ten
 const plain = (head, figure) => ({ head, figure, isPlain: true })
 
 export const HTTP_CPU = {
-  title: 'CPU a request on three frameworks, beside the same headers by hand',
+  title: 'CPU time per HTTP request',
   placement: 'together',
   tables: FRAMEWORKS.flatMap((framework) =>
     Object.entries(MODES).map(([mode, title]) => ({

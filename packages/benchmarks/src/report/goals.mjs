@@ -33,7 +33,7 @@ const speedGoals = (inFlight, bounds, limit) =>
   }))
 
 const BATCHES = {
-  what: "Redis's time a decision in batches of 64",
+  what: "Redis's time per decision in batches of 64",
   section: 'server',
   grid: 'server',
   figure: 'us',
@@ -67,7 +67,7 @@ const httpGoals = (framework, to, bounds) =>
   }))
 
 const bytesGoal = (row, detail, bound, more) => ({
-  ...{ what: 'bytes of Redis a subject', detail, section: 'bytes', grid: 'bytes', row, sign: '<=', bound },
+  ...{ what: 'bytes in Redis per subject', detail, section: 'bytes', grid: 'bytes', row, sign: '<=', bound },
   ...more,
 })
 
@@ -96,7 +96,7 @@ const memcachedGoal = (what, goal) => ({
   ...goal,
 })
 
-const CLOCKS = { section: 'memcached-accuracy', grid: 'accuracy', detail: 'a limit of 200 a second' }
+const CLOCKS = { section: 'memcached-accuracy', grid: 'accuracy', detail: 'a limit of 200 per second' }
 
 const sheddingGoal = (detail, grid) => ({
   ...{ what: 'goodput of the paying plan at 3 x capacity', detail, section: 'shedding', grid },
@@ -105,7 +105,7 @@ const sheddingGoal = (detail, grid) => ({
 
 const ownLimitsGoal = (detail, grid) => ({
   ...{
-    what: "Node's time a decision by limits of their own, x named plans",
+    what: "Node's time per decision with limits of their own, x named plans",
     detail,
     section: 'own-limits',
     grid,
@@ -115,7 +115,7 @@ const ownLimitsGoal = (detail, grid) => ({
 
 const cpuGoals = (framework, bounds) =>
   ['allowed', 'denied'].map((mode, i) => ({
-    ...{ what: `CPU of Node a request on ${framework}, memory store, x by hand`, detail: mode },
+    ...{ what: `Node's CPU time per request on ${framework}, memory store, x by hand`, detail: mode },
     ...{ section: 'http-cpu', grid: `${framework}, ${mode}`, row: names.LOG_100, figure: 'cpuUs' },
     ...{ to: names.BY_HAND, sign: '<=', bound: bounds[i] },
   }))
@@ -139,11 +139,11 @@ export const GOALS = [
     },
     ...{ grid: 'bytes', row: names.SLOTS, figure: 'usage', sign: '<=', bound: 204 },
   },
-  waitingGoal('ms that a place is kept later than told, p99', 'p99', 20),
+  waitingGoal('ms that a request waits beyond its booked time, p99', 'p99', 20),
   waitingGoal('commands while requests wait', 'calls', 0),
   ...memcachedGoals('1000 tenants', 'tenants'),
   ...memcachedGoals('one hot tenant', 'hot'),
-  memcachedGoal('commands a decision, without what is read beside it in the same trip', {
+  memcachedGoal('commands per decision, without reads in the same trip', {
     ...{ detail: '1000 tenants', grid: 'tenants', figure: 'changes', sign: '<=', bound: 1 },
   }),
   memcachedGoal('4 processes, clocks 2 s apart: most in a window that is 0.25 s shorter', {
@@ -168,7 +168,7 @@ export const GOALS = [
   BATCH_LIMIT,
   {
     ...{
-      what: "Node's CPU a decision, 64 in flight, x bare INCR's",
+      what: "Node's CPU time per decision, 64 in flight, x bare INCR's",
       detail: 'token bucket',
       section: 'speed-64',
     },

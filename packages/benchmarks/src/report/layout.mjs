@@ -74,7 +74,7 @@ const MEMORY_CONTROL = {
   judged: 'us',
 }
 const growthTable = (grid, title, head, more = []) => ({
-  ...{ grid, title, rowHead: head, columns: [value('Redis µs a decision', 'us'), ...more] },
+  ...{ grid, title, rowHead: head, columns: [value('Redis µs per decision', 'us'), ...more] },
 })
 
 export const LAYOUT = {
@@ -82,7 +82,7 @@ export const LAYOUT = {
   'speed-64': speedOf(64, ['allowed', 'flood', 'half']),
   'speed-512': speedOf(512, ['allowed', 'flood']),
   latency: {
-    title: 'Latency at 4000 decisions a second',
+    title: 'Latency',
     tables: [
       {
         ...{ grid: 'latency', judged: 'p50', ...BY_INCR },
@@ -96,7 +96,7 @@ export const LAYOUT = {
     ],
   },
   server: {
-    title: "Redis's time a decision",
+    title: "Redis's time per decision",
     tables: [
       {
         ...{ grid: 'server', reference: names.FLOOR, control: names.FLOOR_AGAIN, judged: 'us' },
@@ -105,7 +105,7 @@ export const LAYOUT = {
     ],
   },
   flood: {
-    title: 'A flood of one denied tenant, 64 in flight',
+    title: 'A flood from one denied tenant',
     tables: [
       {
         ...{ grid: 'flood', judged: 'perSecond' },
@@ -130,14 +130,14 @@ export const LAYOUT = {
         ...{ grid: 'denied', title: 'One denied tenant', ...MEMORY_CONTROL },
         columns: [value('µs', 'us'), { ...times('x as fast', 'us'), isInverse: true }],
       },
-      { grid: 'heap', title: 'Memory of the process', columns: [plain('bytes a subject', 'bytes')] },
+      { grid: 'heap', title: 'Memory of the process', columns: [plain('bytes per subject', 'bytes')] },
     ],
   },
   bytes: {
     title: "Redis's memory",
     tables: [
       {
-        ...{ grid: 'bytes', rowHead: 'bytes a subject' },
+        ...{ grid: 'bytes', rowHead: 'bytes per subject' },
         columns: [1, 100, 1000].map((n) => plain(`${n} in the window`, `after ${n}`)),
       },
     ],
@@ -165,7 +165,7 @@ export const LAYOUT = {
     title: 'What makes a decision dearer',
     tables: [
       growthTable('subjects', 'Subjects, token bucket', 'subjects', [
-        { ...plain('bytes a subject', 'bytes'), fromRow: 10_000 },
+        { ...plain('bytes per subject', 'bytes'), fromRow: 10_000 },
       ]),
       growthTable('quota', 'Quota of a sliding log that remembers all it can', 'quota'),
       growthTable('limits', 'Limits in a plan, token buckets', 'limits'),
@@ -273,7 +273,7 @@ export const LAYOUT = {
         columns: [plain('requests/s', 'perSecond'), plain('commands for 1000', 'per1000')],
       })),
       {
-        ...{ grid: 'waiting', title: 'Waiting in line: ms after the time that was told' },
+        ...{ grid: 'waiting', title: 'Waiting in line: ms after the booked time' },
         columns: [
           plain('p50', 'p50'),
           plain('p99', 'p99'),
@@ -293,7 +293,7 @@ export const LAYOUT = {
         plain('commands/s', 'plainCommands'),
         plain('decisions/s with leases', 'leasedDecisions'),
         plain('commands/s', 'leasedCommands'),
-        value('x fewer a decision', 'fewer'),
+        value('x fewer per decision', 'fewer'),
       ],
     })),
   },

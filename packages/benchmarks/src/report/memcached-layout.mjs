@@ -9,7 +9,7 @@ const speed = (grid, title, reference, control) => ({
     { head: 'x rate-limiter-flexible', figure: 'perSecond', isRatio: true },
     plain('Node µs', 'nodeUs'),
     plain('Memcached µs', 'serverUs'),
-    { ...plain('changes a decision', 'changes'), isSmall: true },
+    { ...plain('changes per decision', 'changes'), isSmall: true },
     { ...plain('reads', 'reads'), isSmall: true },
   ],
 })
@@ -32,7 +32,7 @@ export const MEMCACHED_ACCURACY = {
   title: 'Accuracy on Memcached',
   tables: [
     {
-      ...{ grid: 'accuracy', rowHead: 'let through by a limit of 200 a second' },
+      ...{ grid: 'accuracy', rowHead: 'let through by a limit of 200 per second' },
       columns: [
         { head: 'most in any 0.75 s', figure: 'most', isRange: true },
         { head: 'stated bound', figure: 'bound', isRange: true },

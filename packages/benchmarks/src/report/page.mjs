@@ -2,7 +2,8 @@
 import { digits, MOST_OFF, MOST_SPREAD } from './figures.mjs'
 import { judge, LIMIT } from './goals.mjs'
 import { LAYOUT } from './layout.mjs'
-import { ALT, CAVEATS, CHARTS_BELOW, PROSE, TO_REACH } from './prose.mjs'
+import { PARTS } from './parts.mjs'
+import { ALT, CAVEATS, OPENING, TO_REACH } from './prose.mjs'
 import { commandsOf, quickSections, sectionsElsewhere } from './read.mjs'
 import { sectionTables, table } from './tables.mjs'
 
@@ -13,31 +14,30 @@ const percent = (share) => `${Math.round(share * 100)} %`
  * @param {Record<string, string>} charts the charts that there are, by name
  */
 export function pageOf(run, charts) {
-  const measured = Object.keys(LAYOUT).filter((name) => run.sections[name])
   return (
     [
       '<!-- Made by npm run bench -- --write: change packages/benchmarks/src/report instead. -->',
       '# Benchmarks',
-      opening(run),
-      ...measured.map((name) => sectionText(run, name, charts)),
-      '## To reach',
-      TO_REACH,
-      goalTable(run),
+      OPENING,
+      fold('Machine, versions and method', machineText(run)),
+      ...PARTS.map((part) => partText(run, part, charts)).filter(Boolean),
+      '## Targets',
+      ...targetTexts(run),
       '## Caveats',
       CAVEATS,
     ].join('\n\n') + '\n'
   )
 }
 
-function opening(run) {
+const fold = (summary, ...texts) =>
+  [`<details><summary>${summary}</summary>`, ...texts, '</details>'].join('\n\n')
+
+function machineText(run) {
   const { date, seconds, machine } = run
   const commands = commandsOf(run)
   const { cores, cpu, memoryGb, system, node, redis, packages } = machine
   const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`)
   return [
-    `Tollgate beside express-rate-limit, @fastify/rate-limit, koa-ratelimit and rate-limiter-flexible, and beside what is no limiter at
-all: a bare \`INCR\`, a bare script. Repeat it: \`npm run bench\` takes about 20 minutes, and up to 10 more for tables that were too noisy. It needs a machine
-that does nothing else; \`npm run bench -- --quick\` takes 4.`,
     table(
       ['', ''],
       [
@@ -49,10 +49,11 @@ that does nothing else; \`npm run bench -- --quick\` takes 4.`,
       ],
       2,
     ),
-    `Contenders take turns in every round, and ratios are those of one round. Figures are medians, with quartiles in brackets.
-Most tables measure their reference twice, under two names. If the second is more than ${percent(MOST_OFF)} off the first, or a quartile more
-than ${percent(MOST_SPREAD)}, the table is too noisy to judge: it is measured again, and left out if that does not help. Differences as small
-as that ratio's quartiles mean nothing.${roughText(run)}${elsewhereText(run)}`,
+    `- Contenders take turns in every round, and ratios are those of one round.
+- Figures are medians, with quartiles in brackets. Thin lines in charts are quartiles.
+- Most tables measure their reference twice, under two names. If the second is more than ${percent(MOST_OFF)} off the first, or a quartile
+  more than ${percent(MOST_SPREAD)}, the table is too noisy to judge. It is measured again, and left out if that does not help.
+- Differences as small as the quartiles of that ratio mean nothing.${roughText(run)}${elsewhereText(run)}`,
   ].join('\n\n')
 }
 
@@ -61,9 +62,9 @@ function roughText(run) {
   const quick = quickSections(run)
   if (quick.length === 0) return ''
   if (quick.length === Object.keys(run.sections).length)
-    return '\nThis was a quick run (`--quick`): its figures are rough.'
+    return '\n- This was a quick run (`--quick`): its figures are rough.'
   const titles = quick.map((name) => `*${LAYOUT[name].title}*`).join(', ')
-  return `\nMeasured by \`--quick\`, and therefore rough: ${titles}.`
+  return `\n- Measured by \`--quick\`, and therefore rough: ${titles}.`
 }
 
 /** Which sections must not be compared with the others, since another machine measured them. */
@@ -71,13 +72,23 @@ function elsewhereText(run) {
   return Object.entries(sectionsElsewhere(run))
     .map(([cpu, names]) => {
       const titles = names.map((name) => `*${LAYOUT[name].title}*`).join(', ')
-      return `\nMeasured on another machine (${cpu}), and not to be compared with the rest: ${titles}.`
+      return `\n- Measured on another machine (${cpu}), and not to be compared with the rest: ${titles}.`
     })
     .join('')
 }
 
-function goalTable(run) {
-  const rows = judge(run).map(({ what, detail, sign, bound, value, verdict, limitText = '' }) => [
+function targetTexts(run) {
+  const goals = judge(run)
+  const count = (wanted) => goals.filter(({ verdict }) => verdict === wanted).length
+  const [reached, missed] = ['reached', 'not reached'].map(count)
+  return [
+    `This run reached ${reached} of the ${reached + missed} targets that it could judge.`,
+    fold('All targets', TO_REACH, goalTable(goals)),
+  ]
+}
+
+function goalTable(goals) {
+  const rows = goals.map(({ what, detail, sign, bound, value, verdict, limitText = '' }) => [
     what,
     detail,
     bound === undefined ? '' : `${sign === '>=' ? 'at least' : 'at most'} ${bound}`,
@@ -85,15 +96,24 @@ function goalTable(run) {
     verdict === 'reached' ? '**reached**' : verdict,
     verdict === 'reached' ? '' : limitText,
   ])
-  return table(['what', 'of', 'to reach', 'measured', '', LIMIT], rows, 6)
+  return table(['what', 'case', 'target', 'measured', '', LIMIT], rows, 6)
 }
 
-function sectionText(run, name, charts) {
-  const [title, tables] = [`## ${LAYOUT[name].title}`, sectionTables(run, name, LAYOUT[name])]
-  const { grids, noise = {} } = run.sections[name]
-  const isLeftOut = Object.keys(noise).length > 0 && Object.keys(grids).length === 0
-  if (isLeftOut) return [title, tables].join('\n\n')
-  const below = (CHARTS_BELOW[name] ?? []).filter((chart) => charts[chart])
-  const images = below.map((chart) => `![${ALT[chart]}](benchmarks/${chart}.svg)`)
-  return [title, PROSE[name], ...images, tables].join('\n\n')
+/** Charts and what they mean first, tables and the method in a fold. Empty if nothing of it was measured. */
+function partText(run, { title, sections, charts: wanted = [], see, means, method }, charts) {
+  const measured = sections.filter((name) => run.sections[name])
+  if (measured.length === 0) return ''
+  const tables = measured.map((name) => tablesText(run, name, measured.length > 1))
+  const hasFigures = measured.some((name) => Object.keys(run.sections[name].grids ?? {}).length > 0)
+  if (!hasFigures) return [`## ${title}`, ...tables].join('\n\n')
+  const images = wanted
+    .filter((name) => charts[name])
+    .map((name) => `![${ALT[name]}](benchmarks/${name}.svg)`)
+  const text = [see, means(run)].filter(Boolean).join(' ')
+  return [`## ${title}`, ...images, text, fold('Tables and method', method, ...tables)].join('\n\n')
+}
+
+function tablesText(run, name, hasTitle) {
+  const tables = sectionTables(run, name, LAYOUT[name], hasTitle ? '####' : '###')
+  return hasTitle ? `### ${LAYOUT[name].title}\n\n${tables}` : tables
 }

@@ -57,7 +57,7 @@ function cellOf(figures, { figure, isRatio, isInverse, isPlain, isRange, isSmall
   return isPlain ? digits(summary(values).middle) : spread(summary(values))
 }
 
-/** Counts of requests are told exactly. */
+/** Counts of requests are exact. */
 function rangeOf(values) {
   const [least, most] = [Math.min(...values), Math.max(...values)]
   return least === most ? String(most) : `${least} to ${most}`
