@@ -74,6 +74,18 @@ test('other figures would render other files, and the check names them', () => {
   ])
 })
 
+test('writing figures keeps the names of rows, also those with a list in them', () => {
+  const row = "Tollgate: shed: ['free', 'starter']"
+  const written = printed(
+    'report/files.mjs',
+    'jsonOf',
+    `const text = jsonOf({ ${JSON.stringify(row)}: { pro: [0.5, 1] } })
+     console.log(JSON.stringify({ text, read: JSON.parse(text) }))`,
+  ) as { text: string; read: object }
+  expect(written.read).toEqual({ [row]: { pro: [0.5, 1] } })
+  expect(written.text).toContain('"pro": [0.5,1]')
+})
+
 /** Makes the floor half as much again as itself: more than the 10 % that a reference may be off. */
 function disturb(sections: Record<string, Section>) {
   const server = sections.server?.grids?.server ?? {}

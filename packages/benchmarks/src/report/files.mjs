@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url))
 /** Indented, with each list of figures on one line. */
 export function jsonOf(value) {
   const text = JSON.stringify(value, null, 1)
-  return `${text.replaceAll(/\[[^[\]{}"]*\]/g, (list) => list.replaceAll(/\s+/g, ''))}\n`
+  return `${text.replaceAll(/\[[^[\]{}"']*\]/g, (list) => list.replaceAll(/\s+/g, ''))}\n`
 }
 
 /** @returns {Record<string, string>} texts by their path from the root of the repository */
