@@ -22,22 +22,25 @@ export function scalePage(run, simulation) {
     '<!-- Made by npm run simulate -- --write: change packages/benchmarks/src/simulation instead. -->',
     '# Leases at scale',
     OPENING,
-    '## Measured',
-    MEASURED,
-    costTable(costs),
-    '## Computed: what Redis carries',
+    '## What Redis carries',
     computedText(costs),
     carryTable(costs),
-    '## Computed: one tenant on a fleet',
+    '## One tenant on a fleet',
     fleetText(),
     fleetTable(costs),
-    '## Simulated: a fleet of 1000 processes',
+    '## A fleet of 1000 processes',
     simulatedText(simulation),
     simulationTable(simulation),
+    fold('How the simulation works', simulationMethod(simulation)),
+    '## What was measured',
+    MEASURED,
+    costTable(costs),
     '## What this does not say',
     CAVEATS,
   ].join('\n\n')}\n`
 }
+
+const fold = (summary, text) => `<details><summary>${summary}</summary>\n\n${text}\n\n</details>`
 
 /** @throws when a figure was not measured */
 export function costsOf(run) {
@@ -56,31 +59,34 @@ export function costsOf(run) {
   }
 }
 
-const OPENING = `A plan with \`lease: true\` lets a process take units of a busy subject in advance and serve it from memory. Redis then works
-for renewals and no longer for requests. This page says what that is worth on many machines, where nobody has measured it here:
-it computes from figures of one machine, and simulates.`
+const OPENING = `With \`lease: true\` in a plan, a process takes units of a busy subject in advance and serves it from memory. Redis then works
+for renewals, not for requests. This page estimates what that saves on many machines: the first two sections calculate from figures
+[measured](#what-was-measured) on one machine, and the third simulates a fleet. [Leases](../guides/leases.md) explains how to use them.`
 
-const MEASURED = `By \`npm run bench\`, in the sections [Leases](../compare/benchmarks.md#leases) and [Commands against offered
-load](../compare/benchmarks.md#commands-against-offered-load), on one machine. Redis's time is the CPU time of the whole server, with its
-sockets.`
+const MEASURED = `These figures come from \`npm run bench\` on one machine, in the sections [Leases](../compare/benchmarks.md#leases) and
+[Commands against offered load](../compare/benchmarks.md#commands-against-offered-load). Redis's time is the CPU time of the whole server, with
+its sockets.`
 
 function costTable({ lone, batched, renewal, script, renewals, processSpeed }) {
   return table(
     ['figure', 'measured'],
     [
-      ['Redis µs a decision, one request in a command', digits(lone)],
-      ['Redis µs a decision, 64 requests in a command', digits(batched)],
-      ['Redis µs a renewal, of these in the script', `${digits(renewal)}, ${digits(script)}`],
-      ['renewals a second of one process and one tenant', digits(renewals)],
-      ['decisions a second of one process from leases', digits(processSpeed)],
+      ['Redis µs per decision, one request in a command', digits(lone)],
+      ['Redis µs per decision, 64 requests in a command', digits(batched)],
+      ['Redis µs per renewal', digits(renewal)],
+      ['of these, in the script', digits(script)],
+      ['renewals per second for one process and one tenant', digits(renewals)],
+      ['decisions per second from leases in one process', digits(processSpeed)],
     ],
   )
 }
 
 function computedText({ renewals }) {
-  return `Redis decides in one thread. ${percent(BUSY)} of it is taken as busy here. A renewal serves whatever was asked for since the last one, so with leases
-the load does not depend on the requests, but on how many *pairs* of a process and a tenant are hot: each renews
-${digits(renewals)} times a second. Shards carry as much each, if tenants are spread over them.`
+  return `Without leases, Redis's load depends on the requests. With leases it depends on the number of *hot pairs*: a process and a busy tenant.
+Each pair renews ${digits(renewals)} times a second, and a renewal serves everything that was asked for since the last one.
+
+The table assumes that Redis, which decides in one thread, is ${percent(BUSY)} busy. If tenants are spread over several shards, each shard carries as
+much.`
 }
 
 function carryTable({ lone, batched, renewal, renewals }) {
@@ -98,10 +104,12 @@ function carryTable({ lone, batched, renewal, renewals }) {
 }
 
 function fleetText() {
-  return `One tenant is in one shard, however many there are. ${PROCESSES.toLocaleString('en')} processes ask for it, each for the same. What the shard must do, in
-cores: more than 1 no Redis can. A process that asks too seldom for a lease to serve 16 requests asks Redis each time. Leases of
-${PROCESSES.toLocaleString('en')} processes make the tenant's value 22 kB, so a renewal takes about ${CROWDED_US} µs in the script: that was measured once on Redis 7.0
-and is not part of the benchmark. Other requests for the tenant take nearly as long meanwhile.`
+  return `One tenant is in one shard, however many there are. Here ${PROCESSES.toLocaleString('en')} processes share its requests evenly. The table shows how many
+cores the shard would need. No Redis has more than 1.
+
+- A lease must serve at least ${HOT_REQUESTS} requests. A process that asks less often asks Redis each time ("not hot").
+- Leases for ${PROCESSES.toLocaleString('en')} processes make the tenant's value 22 kB, so a renewal takes about ${CROWDED_US} µs more. Other requests for the tenant take
+  nearly as long. This was measured once on Redis 7.0, and is not part of the benchmark.`
 }
 
 const RATES = [10_000, 100_000, 1_000_000, 10_000_000]
@@ -126,21 +134,33 @@ function fleetTable({ lone, batched, renewal, renewals }) {
     ]
   })
   return table(
-    ['decisions/s', 'of each process', 'cores without leases', 'in batches of 64', 'cores with leases'],
+    ['decisions/s', 'per process', 'cores without leases', 'in batches of 64', 'cores with leases'],
     rows,
   )
 }
 
 function simulatedText({ results }) {
-  const [{ processes, perSecond, seconds, crashesPerSecond }] = results
-  return `By \`npm run simulate\`: the built code of leases, of denials from memory and of the memory store, on a simulated network and a clock
-that passes only when all is done. ${processes} processes get ${digits(perSecond)} requests a second for 2000 tenants by Zipf's law, for
-${seconds} s; a tenant's requests go to some of the processes, the first one most. ${crashesPerSecond} processes crash a second. Half of the tenants have
-plans for half as much again as they ask for, the others for 30 % less. Most tenants are small: what they ask for is seldom leased, and is
-most of the commands that remain. *Fair* is Jain's index over what
-each process got of what it asked for, mean over tenants that are over their plan, and the least of one: 1 is the same share for all.
-*Longest without* is the longest time that a process was denied again and again while others served units
-from leases without a break. Both are of processes that ask for the tenant 10 times a second or more.`
+  const [{ processes, perSecond }] = results
+  return `\`npm run simulate\` runs the real code for leases and denials on a simulated network. ${processes} processes get ${digits(perSecond)} requests a second for
+2000 tenants. Half of the tenants stay below their plan, and the others ask for more than it allows.
+
+- *From leases* is the share of requests that need no command. Most tenants are small and seldom leased, so most remaining commands are
+  theirs.
+- *Fair* compares the shares that processes get of what they ask for (Jain's index): 1 is the same share for all. The figures are the mean and the least
+  for tenants over their plan.
+- *Longest without* is the longest time that a process was always denied while others served units from leases.`
+}
+
+function simulationMethod({ results }) {
+  const [{ processes, seconds, crashesPerSecond }] = results
+  return `- The built code of leases, denials from memory and the memory store runs on a simulated clock, which advances only when all work is
+  done. It runs for ${seconds} s.
+- Requests are spread over tenants by Zipf's law. A tenant's requests go to some of the ${processes} processes, most of them to the first.
+- ${crashesPerSecond} processes crash per second. A crashed process holds its units until its lease ends: at most half a second, or a 64th of the shortest
+  window.
+- Half of the tenants have plans for one and a half times what they ask for, and the others for 30 % less than they ask for.
+- A command takes 0.8 ms there and back on average. Requests from one process within 1 ms travel together.
+- *Fair* and *longest without* count processes that ask for the tenant at least 10 times a second.`
 }
 
 function simulationTable({ results }) {
@@ -155,7 +175,7 @@ function simulationTable({ results }) {
   ])
   return table(
     [
-      ...['', 'leases', 'let in', 'from leases', 'commands/s', 'for 1000 decisions'],
+      ...['', 'leases', 'let in', 'from leases', 'commands/s', 'per 1000 decisions'],
       ...['fair: mean, least', 'longest without, ms', 'units/s lost to crashes'],
     ],
     rows,
@@ -163,10 +183,9 @@ function simulationTable({ results }) {
   )
 }
 
-const CAVEATS = `- Measured is one machine with few cores; computed is a straight line from there. Networks, TLS, replicas and a busy kernel cost more.
+const CAVEATS = `- The measurements come from one machine with few cores, and the calculations extend them in a straight line. Networks, TLS, replicas
+  and a busy kernel cost more.
 - A cluster is as good as its busiest shard.
-- In the simulation a command takes 0.8 ms there and back on average, requests of a process within 1 ms travel together, and the store
-  is never too busy. So its commands are right, and its times are those of a fast network.
-- A crashed process holds its units until its lease ends: at most half a second, or a 64th of the shortest window.`
+- The simulated store is never too busy. So the numbers of commands are right, but the times are those of a fast network.`
 
 const percent = (share) => `${Math.round(share * 100)} %`
