@@ -70,8 +70,10 @@ export function anchorsOf(text: string): string[] {
   })
 }
 
-/** The targets of a page's links, as written. Code has none. */
+/** The targets of a page's links, and of its references (`[name]: target`), as written. Code has none. */
 export function linksOf(text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, '').replace(/`[^`\n]*`/g, '`')
-  return [...prose.matchAll(/\]\(([^)\s]*)\)/g)].map(([, target = '']) => target)
+  return [...prose.matchAll(/\]\(([^)\s]*)\)|^\[[^\]]+\]: (\S+)$/gm)].map(
+    ([, target, referred]) => target ?? referred ?? '',
+  )
 }

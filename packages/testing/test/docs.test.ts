@@ -57,7 +57,7 @@ test('a broken link is reported', () => {
   expect(faultOf(page, `${HOME}/blob/main/docs/no-such-page.md`)).toMatch('does not exist')
   expect(faultOf(page, 'http://example.com')).toMatch('no https address')
   expect(faultOf(page, '../reference/errors.md')).toBeUndefined()
-  expect(linksOf('[a](b.md) `[c](d.md)`\n```js\n[e](f.md)\n```\n')).toEqual(['b.md'])
+  expect(linksOf('[a](b.md) `[c](d.md)`\n```js\n[e](f.md)\n```\n[g]: h.md\n')).toEqual(['b.md', 'h.md'])
   expect(anchorsOf('# A `b`, c\n## A b c\n```sh\n# no heading\n```\n')).toEqual(['a-b-c', 'a-b-c-1'])
 })
 
@@ -68,12 +68,13 @@ test('README links to docs/README.md, which links to every page of docs', () => 
   expect(others.filter((page) => !listed.includes(page))).toEqual([])
 })
 
-/** Pages without programs: indexes and reports. */
+/** Pages without programs: indexes, reports, and what is looked up. */
 const WITHOUT_PROGRAM = [
   'README',
   'recipes/README',
   'operations/faults',
   'compare/benchmarks',
+  'compare/features',
   'operations/leases-at-scale',
 ].map((name) => `docs/${name}.md`)
 
