@@ -76,6 +76,7 @@ const WITHOUT_PROGRAM = [
   'compare/benchmarks',
   'compare/features',
   'operations/leases-at-scale',
+  'reference/glossary',
 ].map((name) => `docs/${name}.md`)
 
 test('every page of docs begins with a program', () => {
