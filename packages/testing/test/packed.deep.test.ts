@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { makeProject, packPackages, type Project } from '../src/index.ts'
-import { HOME } from './docs-pages.ts'
+import { HOME, textOf } from './docs-pages.ts'
 import { FACES_FILES, FACES_PRINT } from './packed-faces.ts'
 import { importsOf, requiresOf, type Needs } from './packed-imports.ts'
 import { STORES_FILES, STORES_PACKAGES, STORES_PRINT } from './packed-stores.ts'
@@ -313,6 +313,16 @@ describe('what is published', () => {
     expect(links.filter((target) => !target?.startsWith('https://'))).toEqual([])
     expect(links).toContain(`${HOME}/blob/main/docs/${PAGES[name] ?? 'operations/security'}.md`)
   })
+
+  test.each(['core', 'express', 'fastify', 'koa'])(
+    '%s: has an AGENTS.md beside those it names',
+    async (name) => {
+      const text = await packedFile(name, 'AGENTS.md')
+      expect(text).toBe(textOf(`packages/${name}/AGENTS.md`))
+      // An installed package finds core beside itself, with npm and with pnpm.
+      if (name !== 'core') expect(text).toContain('](../core/AGENTS.md)')
+    },
+  )
 
   const expectAllToServe = async (
     programsIn: string,
