@@ -1,10 +1,11 @@
 // Builds the package of the current folder: ESM to dist/esm, CommonJS to dist/cjs, both with types and source maps. With --files, each
 // source becomes a file of its own, for tools that look at single files; that is not published.
 import { execFileSync } from 'node:child_process'
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { bundle } from './bundle.mjs'
+import { reachableFrom } from './declarations.mjs'
 
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 
@@ -13,6 +14,17 @@ function compile(...options) {
   execFileSync(process.execPath, [tsc, ...shared, ...options], { stdio: 'inherit' })
 }
 
+/** Removes the declarations that no entry point needs. */
+function prune(folder, { exports }) {
+  const types = Object.values(exports).flatMap((entry) => entry.import?.types ?? [])
+  const needed = reachableFrom(types.map((file) => join(file)))
+  for (const name of readdirSync(folder, { recursive: true })) {
+    const file = join(folder, name)
+    if (file.endsWith('.d.ts') && !needed.has(file)) rmSync(file)
+  }
+}
+
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'))
 rmSync('dist', { recursive: true, force: true })
 if (process.argv.includes('--files')) {
   compile('--outDir', 'dist/esm')
@@ -22,7 +34,8 @@ if (process.argv.includes('--files')) {
   )
 } else {
   compile('--outDir', 'dist/esm', '--emitDeclarationOnly')
+  prune('dist/esm', manifest)
   cpSync('dist/esm', 'dist/cjs', { recursive: true })
-  await bundle(JSON.parse(readFileSync('package.json', 'utf8')))
+  await bundle(manifest)
 }
 writeFileSync('dist/cjs/package.json', '{"type":"commonjs"}\n')
