@@ -24,7 +24,7 @@ export function reachableFrom(entries) {
 /**
  * What a `.d.ts` file has.
  *
- * @returns `declared`: the texts of a name's declarations, with the names that they mention; `imported`: where a local name comes
+ * @returns `declared`: the texts of a name's declarations, with the names and places that they mention; `imported`: where a local name comes
  *   from; `exported`: what a name of the file stands for; `stars`: modules whose names it all exports. A place is `{ file, name }`,
  *   or `{ module, name }` in another package
  */
@@ -61,7 +61,8 @@ export function readDeclarations(file) {
     const cut = [...comments, ...privateMembers(node)].filter(
       ({ start, end }) => start >= node.start && end <= node.end,
     )
-    const one = { text: tidy(text, node, cut), mentions: mentionsOf(node) }
+    const one = { text: tidy(text, node, cut), ...mentionsOf(node) }
+    one.places = one.places.map(([module, name]) => place(module, name))
     // `declare module 'fastify' { ... }` adds to the types of another package.
     if (node.type === 'TSModuleDeclaration') return void read.augments.push(one)
     for (const name of names) {
@@ -82,10 +83,11 @@ function privateMembers(node) {
   return found
 }
 
+/** The names that a declaration mentions, and what it mentions by the module and the name: `import('./a.js').B`. */
 function mentionsOf(node) {
-  const names = new Set()
+  const [mentions, places] = [new Set(), []]
   const type = ({ type: kind, name }) => {
-    if (kind === 'Identifier') names.add(name)
+    if (kind === 'Identifier') mentions.add(name)
   }
   new Visitor({
     TSTypeReference: ({ typeName }) => type(rootOf(typeName)),
@@ -93,8 +95,9 @@ function mentionsOf(node) {
     TSInterfaceHeritage: ({ expression }) => type(expression),
     TSClassImplements: ({ expression }) => type(expression),
     ClassDeclaration: ({ superClass }) => superClass && type(superClass),
+    TSImportType: ({ source, qualifier }) => qualifier && places.push([source.value, rootOf(qualifier).name]),
   }).visit(wrapped(node))
-  return names
+  return { mentions, places }
 }
 
 const rootOf = (name) => (name.type === 'TSQualifiedName' ? rootOf(name.left) : name)

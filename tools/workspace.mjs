@@ -1,13 +1,18 @@
 // Shared by npm test, npm start and npm run bench: named steps, dependencies, and pnpm without an installation.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The folder of the repository. */
 export const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** The folders of the packages that are published, from the root. */
+export const publishedFolders = readdirSync(join(root, 'packages'))
+  .map((name) => `packages/${name}`)
+  .filter((folder) => !JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).private)
 
 const { devEngines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const pnpm = `pnpm@${devEngines.packageManager.version}`
