@@ -11,6 +11,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The folders of the packages that are published, from the root. */
 export const publishedFolders = readdirSync(join(root, 'packages'))
+  .sort()
   .map((name) => `packages/${name}`)
   .filter((folder) => !JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')).private)
 

@@ -62,7 +62,9 @@ const importsOf = (name: string): (readonly [file: string, module: string])[] =>
     .filter((file) => /^dist.*\.(js|d\.ts)$/.test(file))
     .flatMap((file) => {
       const text = readFileSync(join(unpacked(name), file), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '')
-      const found = text.matchAll(/(?:\bfrom|\bimport|\brequire)\s*\(?\s*["']((?:\.|@|node:)?[\w./@:-]+)["']/g)
+      const found = text.matchAll(
+        /(?:\bfrom|\bimport|\brequire)\s*\(?\s*["']((?:\.|@|node:)?[\w./@:-]+)["']/g,
+      )
       return [...found].map(([, module = '']) => [file, module] as const)
     })
 
