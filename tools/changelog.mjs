@@ -1,6 +1,8 @@
 // The entries of changes in .changeset, and CHANGELOG.md, which they go to.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { root } from './workspace.mjs'
 
 /** The kinds of change, the one that asks most of users first. */
 export const KINDS = ['major', 'minor', 'patch']
@@ -11,8 +13,8 @@ export const KINDS = ['major', 'minor', 'patch']
  * @returns for each `{ file, packages, kind, text }`: its packages without `@tollgate/`, and the largest kind of change of any of them
  * @throws if a file is not such as `npx changeset` writes them
  */
-export function pendingChanges(root) {
-  const folder = join(root, '.changeset')
+export function pendingChanges(workspace) {
+  const folder = join(workspace, '.changeset')
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => /(?<!^README)\.md$/.test(name)) : []
   return files.sort().map((name) => {
     const file = join(folder, name)
@@ -46,3 +48,7 @@ export function newestSection(changelog) {
   const [, title = '', text = ''] = /^## (.*)\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(changelog) ?? []
   return { title, text: text.trim() }
 }
+
+// node tools/changelog.mjs prints the newest section: the text of a release.
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  process.stdout.write(`${newestSection(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')).text}\n`)

@@ -40,6 +40,6 @@ export async function releaseState() {
   return { todo: 'nothing', why: `npm has ${version}`, version }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   for (const [key, value] of Object.entries(await releaseState())) process.stdout.write(`${key}=${value}\n`)
 }
