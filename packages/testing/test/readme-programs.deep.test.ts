@@ -2,19 +2,23 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RateLimitOptions } from '@tollgate/core'
+import { LIMITER_OPTIONS } from '../../core/src/limiter/options/limiter-options.js'
 import { eventually, freePort, startMemcached, testRedisUrl, type MemcachedServer } from '../src/index.ts'
-import { blocksOf, packageReadmes, textOf, type Block } from './docs-pages.ts'
-import { makeFolder } from './docs-programs.ts'
+import { packageReadmes, root, textOf } from './docs-pages.ts'
+import { freeOf, makeFolder, programsOf, type Program } from './docs-programs.ts'
 
 const PAGES = ['README.md', ...packageReadmes]
-const programs = PAGES.flatMap((page) => blocksOf(page, textOf(page)))
-const isServer = ({ code }: Block): boolean => code.includes('listen(')
+/** Programs that leave something to the reader are run by docs-run.deep.test.ts. */
+const programs = PAGES.flatMap((page) => programsOf(page, textOf(page))).filter(
+  (program) => freeOf(program).size === 0,
+)
+const isServer = ({ code }: Program): boolean => code.includes('listen(')
 /** Other programs that stay connected are run by docs-run.deep.test.ts. */
-const endsByItself = (program: Block): boolean => !isServer(program) && !program.code.includes('new Redis(')
-const named = (blocks: readonly Block[]): [string, Block][] =>
+const endsByItself = (program: Program): boolean => !isServer(program) && !program.code.includes('new Redis(')
+const named = (blocks: readonly Program[]): [string, Program][] =>
   blocks.map((block) => [`${block.page}:${block.line}`, block])
 
 let folder: string
@@ -60,7 +64,7 @@ async function outputOf(code: string): Promise<{ exit: unknown; stdout: string; 
 type Ask = (path?: string, headers?: Record<string, string>) => Promise<Response>
 
 /** Starts a server on a free port instead of its own. Resolves once it listens; checking that takes no units. */
-async function serve({ code }: Block): Promise<Ask> {
+async function serve({ code }: Program): Promise<Ask> {
   const port = await freePort()
   const child = start(code.replace(/(listen\(\D*)3000/, `$1${port}`))
   let stderr = ''
@@ -118,24 +122,35 @@ test.each(named(programs.filter(endsByItself)))('%s ends without an error', asyn
 describe('README.md', () => {
   const text = textOf('README.md')
 
-  test('is 1200 words at most', () => {
-    expect(text.trim().split(/\s+/).length).toBeLessThanOrEqual(1200)
+  test('is 900 words at most', () => {
+    expect(text.trim().split(/\s+/).length).toBeLessThanOrEqual(900)
+  })
+
+  test('tells of the end of a window what was measured', () => {
+    const [, row = ''] = /^\| A limit of 100, around a window's end \|(.*)\|$/m.exec(text) ?? []
+    const told = row.split('|').map((cell) => Number(/\d+/.exec(cell)?.[0]))
+    const { sections } = JSON.parse(readFileSync(join(root, 'docs/compare/benchmarks/results.json'), 'utf8'))
+    const measured = ['Tollgate: sliding log', 'express-rate-limit', 'rate-limiter-flexible'].map((name) =>
+      Math.max(...sections.accuracy.grids.accuracy[name].seam),
+    )
+    expect(told).toEqual(measured)
   })
 
   test.each(PAGES)('%s shows code within its first 15 lines', (page) => {
     expect(textOf(page).split('\n').slice(0, 15).join('\n')).toMatch(/^```js$/m)
   })
 
-  test('has every option in its table', () => {
-    const [, section = ''] = text.split('## Options')
-    const [table = ''] = section.split('\n## ')
-    const cells = [...table.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell)
-    const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name))
-    expect(named.toSorted()).toEqual(Object.keys(OPTIONS).toSorted())
+  test('has seven options in its table, and the page on options has all, those of the limiter first', () => {
+    expect(optionsIn(text.split('## Options')[1]?.split('\n## ')[0] ?? '')).toHaveLength(8)
+    const page = textOf('docs/reference/options.md')
+    expect(optionsIn(page).toSorted()).toEqual(Object.keys(OPTIONS).toSorted())
+    expect(Object.keys(OPTIONS)).toEqual(expect.arrayContaining(optionsIn(text)))
+    const [ofLimiter = ''] = page.split('To share one limiter')
+    expect(optionsIn(ofLimiter).toSorted()).toEqual(LIMITER_OPTIONS.toSorted())
   })
 
   test('shows the real answers of its program', async () => {
-    const program = programs.find(({ code }) => code.includes('redisStore(redis)')) as Block
+    const program = programs.find(({ code }) => code.includes('redisStore(redis)')) as Program
     const ask = await serve(program)
     const shown = exchangesIn(text)
     expect(shown.map(({ key }) => key)).toEqual(['key-of-globex', 'key-of-acme'])
@@ -147,6 +162,12 @@ describe('README.md', () => {
     }
   })
 })
+
+/** The options in the first cells of a page's tables. Two of a row say the same in two ways. */
+function optionsIn(page: string): (string | undefined)[] {
+  const cells = [...page.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell)
+  return cells.flatMap((cell) => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name))
+}
 
 /** The curl lines of a page, and the answers it shows. */
 function exchangesIn(text: string): { key: string; answer: string }[] {

@@ -25,7 +25,7 @@ export function filesOf(run) {
     ...Object.fromEntries(
       Object.entries(charts).map(([name, svg]) => [`docs/compare/benchmarks/${name}.svg`, svg]),
     ),
-    'README.md': withSummary(readFileSync(join(root, 'README.md'), 'utf8'), published, charts),
+    'README.md': withSummary(readFileSync(join(root, 'README.md'), 'utf8'), published),
   }
 }
 

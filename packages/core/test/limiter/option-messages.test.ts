@@ -75,7 +75,7 @@ describe('an option that does not exist', () => {
     [
       asLimiter,
       { limit: '5/min', nonsense: 1 },
-      'nonsense: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/README.md#options',
+      'nonsense: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/docs/reference/options.md',
     ],
     [
       (options) => createHttpLimiter({} as never, { limiter }).route(options as never),
@@ -85,12 +85,12 @@ describe('an option that does not exist', () => {
     [
       rateLimit,
       { limt: '5/min', indentify: 1, nonsense: 1, more: 1, evenMore: 1 },
-      'limt: there is no such option here; did you mean limit?; indentify: there is no such option here; did you mean identify?; nonsense: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/README.md#options; and 2 more',
+      'limt: there is no such option here; did you mean limit?; indentify: there is no such option here; did you mean identify?; nonsense: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/docs/reference/options.md; and 2 more',
     ],
     [
       asLimiter,
       { limit: '5/min', ['x\n'.repeat(300)]: 1 },
-      `['${'x?'.repeat(37)}x...']: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/README.md#options`,
+      `['${'x?'.repeat(37)}x...']: there is no such option here; all options are at https://github.com/tollgate-js/tollgate/blob/main/docs/reference/options.md`,
     ],
     [
       (options) => limiter.consume('acme', options as never),
