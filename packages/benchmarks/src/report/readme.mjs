@@ -17,6 +17,7 @@ export function withSummary(readme, run) {
 }
 
 const PEERS = [names.EXPRESS, names.FASTIFY, names.KOA, names.FLEXIBLE]
+
 /** The median of a row, or of its ratio to another; undefined if there is no figure. */
 const middle = (run, at, to) => {
   if (to) return ratioOf(run, at, to)?.middle
@@ -48,13 +49,13 @@ function speedAt(run, inFlight) {
 function loneSentence(run) {
   const { of, isKnown, others } = speedAt(run, 1)
   if (!isKnown) return undefined
-  return `One request at a time runs at ${digits(of(names.LOG))} of a bare Redis \`INCR\` (a bare script ${digits(of(names.SCRIPT))}, four other packages ${others()}).`
+  return `One request at a time runs at ${digits(of(names.LOG))} times the speed of a bare Redis \`INCR\` (a bare script ${digits(of(names.SCRIPT))}, four other packages ${others()}).`
 }
 
 function batchSentence(run) {
   const { of, isKnown, others } = speedAt(run, 512)
   if (!isKnown) return undefined
-  return `512 requests in flight run at ${digits(of(names.LOG))} of \`INCR\`, since they share calls (the other packages ${others()}).`
+  return `512 requests in flight share calls, and run at ${digits(of(names.LOG))} times \`INCR\` (the other packages ${others()}).`
 }
 
 function rangeOf(values) {
