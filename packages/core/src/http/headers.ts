@@ -8,9 +8,12 @@ import type { HideId } from '../requests/key.js'
 
 /** Which rate limit headers are sent. */
 export interface HeaderOptions {
-  /** `RateLimit` and `RateLimit-Policy` of the IETF draft, with one item per limit. Default: true. */
+  /** `RateLimit` and `RateLimit-Policy` of the IETF drafts 8 to 11, with one item for each limit. Default: true. */
   readonly standard?: boolean | undefined
-  /** `RateLimit-Limit`, `-Remaining` and `-Reset` (seconds) of the limit that is closest to denying. Default: true. */
+  /**
+   * `RateLimit-Limit`, `-Remaining` and `-Reset` (seconds) of the limit that is closest to denying, as in the drafts 0 to 6.
+   * Default: true.
+   */
   readonly single?: boolean | undefined
   /**
    * `X-RateLimit-*` of the same limit. The reset is in seconds from now with `delta`, and in seconds since 1970 with
