@@ -73,6 +73,26 @@ test('docs/reference/header-drafts.md shows the headers that are sent', () => {
   }
 })
 
+test('docs/compare/features.md is about the versions that its tests and benchmarks run', () => {
+  const { devDependencies } = JSON.parse(textOf('packages/testing/package.json')) as {
+    devDependencies: Record<string, string>
+  }
+  const text = textOf('docs/compare/features.md')
+  const others = [
+    'express-rate-limit',
+    'rate-limit-redis',
+    'rate-limiter-flexible',
+    '@fastify/rate-limit',
+    'koa-ratelimit',
+  ]
+  for (const name of others) {
+    const named = [...text.matchAll(new RegExp(`(?:^|[ /])${name}(?: |@|/v/)(\\d+\\.\\d+\\.\\d+)`, 'gm'))]
+    expect(new Set(named.map(([, version]) => `${name} ${version}`))).toEqual(
+      new Set([`${name} ${devDependencies[name]}`]),
+    )
+  }
+})
+
 test('programs register the Fastify plugin with await, since routes that follow would else be declared before it', () => {
   const lines = pages
     .flatMap((page) => blocksOf(page, textOf(page)))
