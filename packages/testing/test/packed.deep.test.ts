@@ -249,7 +249,8 @@ const PAGES: Readonly<Record<string, string>> = {
   'store-contract': 'guides/writing-a-store',
 }
 const FRAMEWORK_PACKAGES = Object.values(FRAMEWORKS).flatMap(({ packages }) => packages)
-const TYPESCRIPT = ['typescript@7.0.2', '@types/node@20.19.25']
+/** The newest TypeScript, and the oldest one that the docs say will do. */
+const TYPESCRIPT = ['typescript@7.0.2', 'oldest-typescript@npm:typescript@5.4.5', '@types/node@20.19.25']
 
 let folder: string
 let tarballs: string[]
@@ -344,9 +345,17 @@ describe('what is published', () => {
 
   test('typechecks in a strict TypeScript project, as ESM and as CommonJS, and runs', async () => {
     await Promise.all(
-      ['typed', 'declared', 'typed-stores'].map((one) => project.run('npx', ['tsc', '-p', one])),
+      ['typed', 'declared', 'typed-stores'].map((one) =>
+        project.run('node', ['node_modules/typescript/bin/tsc', '-p', one]),
+      ),
     )
     await expectAllToServe('typed/out', '.js', 'typed-stores/out')
     await expectAllToServe('typed/out', '-cjs.cjs', 'typed-stores/out')
+  })
+
+  test('typechecks with the oldest TypeScript', async () => {
+    const oldest = 'node_modules/oldest-typescript/lib/tsc.js'
+    expect(await project.run('node', [oldest, '--version'])).toBe('Version 5.4.5\n')
+    expect(await project.run('node', [oldest, '--noEmit', '-p', 'declared'])).toBe('')
   })
 })
