@@ -77,6 +77,7 @@ const WITHOUT_PROGRAM = [
   'compare/features',
   'operations/leases-at-scale',
   'reference/glossary',
+  'reference/versions',
 ].map((name) => `docs/${name}.md`)
 
 test('every page of docs begins with a program', () => {
