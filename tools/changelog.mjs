@@ -49,6 +49,10 @@ export function newestSection(changelog) {
   return { title, text: text.trim() }
 }
 
-// node tools/changelog.mjs prints the newest section: the text of a release.
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
-  process.stdout.write(`${newestSection(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')).text}\n`)
+const HOME = 'https://github.com/tollgate-js/tollgate/blob/main'
+
+// node tools/changelog.mjs prints the newest section as the text of a release, where relative links lead nowhere.
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { text } = newestSection(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'))
+  process.stdout.write(`${text.replace(/\]\((?!https?:)/g, `](${HOME}/`)}\n`)
+}

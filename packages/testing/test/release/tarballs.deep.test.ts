@@ -14,16 +14,16 @@ interface Size {
   readonly files: number
 }
 
-/** The most that a package may have, about a twentieth above what it has. A larger package needs a reason in its change. */
+/** The most that a package may have: about a twentieth above what it has, with room for its texts. A larger one needs a reason. */
 const BUDGET: Readonly<Record<string, Size>> = {
-  core: { packed: 960, unpacked: 3600, files: 380 },
-  express: { packed: 7, unpacked: 24, files: 12 },
-  fastify: { packed: 28, unpacked: 105, files: 25 },
-  koa: { packed: 9, unpacked: 30, files: 12 },
-  memcached: { packed: 100, unpacked: 350, files: 95 },
-  metrics: { packed: 30, unpacked: 125, files: 32 },
-  'store-contract': { packed: 90, unpacked: 350, files: 85 },
-  stores: { packed: 35, unpacked: 155, files: 70 },
+  core: { packed: 1000, unpacked: 3650, files: 385 },
+  express: { packed: 13, unpacked: 38, files: 13 },
+  fastify: { packed: 32, unpacked: 112, files: 21 },
+  koa: { packed: 14, unpacked: 43, files: 13 },
+  memcached: { packed: 98, unpacked: 315, files: 57 },
+  metrics: { packed: 32, unpacked: 119, files: 21 },
+  'store-contract': { packed: 86, unpacked: 330, files: 40 },
+  stores: { packed: 37, unpacked: 153, files: 58 },
 }
 
 let folder: string
