@@ -100,7 +100,7 @@ export type RateLimitPlugin = (<Plans extends string>(
 /** Not async, so that calling it like Express middleware throws at once. */
 function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   if (typeof app?.addHook === 'function') return addTo(app, options)
-  const problem = `it is a plugin, to be registered and not called: ${fastify.mounting}`
+  const problem = `it is a plugin, so register it instead of calling it: ${fastify.mounting}`
   const error = new ConfigError('rateLimit', problem)
   // With a second argument it was added as a hook, and a hook that throws synchronously ends the process.
   if (options !== undefined) return Promise.reject(error)
@@ -240,8 +240,8 @@ function warnOfLateIdentity(
     if (!found.some(isSomebody)) return
     left = 0
     watch.isLate(
-      `identify found nobody in the stage ${stage}, so a request was counted by its address, but somebody behind ` +
-        "preHandler: authentication comes after the limiter. Leave `hook` out, or set hook: 'preHandler'.",
+      `identify found no subject in the stage ${stage}, so a request counted by address, but found one after preHandler: ` +
+        "authentication runs after the limiter. Leave `hook` out, or set hook: 'preHandler'.",
     )
   }
   const check = (request: FastifyRequest, _reply: unknown, done: () => void): void => {

@@ -315,7 +315,7 @@ describe('a warning if the option hook names too early a stage', () => {
       { hook: 'onRequest', limit: '99/min', identify },
       { preHandler: authenticate },
     )
-    expect(told).toEqual([expect.stringContaining('An IP address was given as an id')])
+    expect(told).toEqual([expect.stringContaining('An id is an IP address')])
   })
 
   test('none if the second call of identify throws', async () => {

@@ -17,7 +17,7 @@ const { get, statuses, remaining } = useApp((made) => {
 
 describe('a plugin used like middleware', () => {
   const message =
-    "rateLimit: it is a plugin, to be registered and not called: app.register(rateLimit, { limit: '100/min' })"
+    "rateLimit: it is a plugin, so register it instead of calling it: app.register(rateLimit, { limit: '100/min' })"
 
   test('called with options it throws', () => {
     expect(() =>

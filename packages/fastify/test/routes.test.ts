@@ -248,7 +248,7 @@ describe('app.rateLimit', () => {
     expect(() => app.rateLimit({ cost: 0 })).toThrow('cost: got 0')
     expect(() => app.rateLimit({ grup: 'x' } as never)).toThrow('grup')
     // It can be a hook of several routes.
-    expect(() => app.rateLimit({ limit: '5/min' })).toThrow('group: the `limit` of one place needs a name')
+    expect(() => app.rateLimit({ limit: '5/min' })).toThrow('group: a `limit` here needs a name')
   })
 
   test('without options limits a route that the plugin does not limit', async () => {

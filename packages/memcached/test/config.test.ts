@@ -14,10 +14,10 @@ test.each<[unknown, object, RegExp]>([
   [undefined, {}, /^servers: got undefined, expected a server such as '127.0.0.1:11211'/],
   [{}, {}, /^servers: got .*, expected a server .* or a client of the package memjs or memcached/],
   [[], {}, /^servers: got an empty array, expected a server/],
-  ['h:1,h2:1', {}, /^servers: got a text of 8 characters, expected .*, several as a list/],
+  ['h:1,h2:1', {}, /^servers: got a string of 8 characters, expected .*, several as a list/],
   ['memcached://h:1', {}, /^servers: .*, without a scheme/],
-  ['h:0', {}, /^servers: got a text of 3 characters/],
-  ['-', {}, /^servers: got a text of 1 characters/],
+  ['h:0', {}, /^servers: got a string of 3 characters/],
+  ['-', {}, /^servers: got a string of 1 characters/],
   [[ADDRESS, 7], {}, /^servers\[1\]: got 7, expected a server such as/],
   [['localhost:1', 'LOCALHOST:1'], {}, /^servers\[1\]: .* expected each server once/],
   [{ incr() {}, decr() {}, get() {} }, {}, /^servers: got .* expected a server/],
@@ -65,7 +65,7 @@ test('two stores on the same servers and prefix are one place: a second limiter 
   const first = createLimiter({ limit: '5/min', store: memcachedStore([ADDRESS, '127.0.0.1:2']) })
   const again = (): unknown =>
     createLimiter({ limit: '5/min', store: memcachedStore(['127.0.0.1:2', ADDRESS]) })
-  expect(again).toThrow(/another limiter without a name counts in this store already/)
+  expect(again).toThrow(/another limiter without a name already counts in this store/)
   await createLimiter({ limit: '5/min', store: memcachedStore(ADDRESS, { prefix: 'other' }) }).close()
   await first.close()
 })

@@ -281,7 +281,7 @@ describe('what cannot work is refused', () => {
   test('two on one client and prefix, without names of their own', () => {
     const store = redisStore(connect(), { prefix: testPrefix() })
     tollgateStore(store)
-    expect(refusal(store)).toMatch(/^name: another limiter without a name counts in this store already/)
+    expect(refusal(store)).toMatch(/^name: another limiter without a name already counts in this store/)
     expect(refusal(store, { name: 'login' })).toBe('not refused')
   })
 

@@ -227,7 +227,7 @@ test('two registrations with stores of their names, on one Redis', async () => {
   const prefix = testPrefix()
   const make = (name: string) => tollgateStore(redisStore(redis, { prefix }), { name, deadlineMs: 10_000 })
   const stores = [make('a'), make('b')]
-  expect(() => make('a')).toThrow(/^name: another limiter with the name 'a' counts in this store already/)
+  expect(() => make('a')).toThrow(/^name: another limiter with the name 'a' already counts in this store/)
   for (const [i, store] of stores.entries()) {
     await app.register(async (part) => {
       await part.register(rateLimit, { max: 1, timeWindow: MINUTE, keyGenerator: () => 'acme', store })

@@ -221,7 +221,7 @@ describe('in Fastify, which calls the plugin itself', () => {
     ],
     [async (inner) => void inner.register(fastify.rateLimit, { limit: '5' }), ''],
   ])('the plugin that registers it is named, if it has a name: %#', async (around, suffix) => {
-    const problem = "limit: got '5', expected units and the time they are for, such as '5/min'"
+    const problem = "limit: got '5', expected units and a window, such as '5/min'"
     await expect(Fastify().register(around)).rejects.toThrow(new RegExp(`${escaped(problem + suffix)}$`))
   })
 })

@@ -1,9 +1,9 @@
 import { isSilent, type Warn } from '../base/warnings.js'
 import type { HttpAdapter } from './adapter.js'
 
-const TWICE = `One request has passed rateLimit(...) twice and was counted twice in the same counters, such as by \
-app.use(limit) and app.use('/login', limit), or by two of rateLimit({ limiter }). Mount it once. Where a route is to cost \
-more, or to have limits of its own, say so there: limit.route({ cost: 10 }), limit.route({ stacked: { login: '5/min' } })`
+const TWICE = `A request passed rateLimit(...) twice and was counted twice in the same counters, for example by \
+app.use(limit) and app.use('/login', limit), or by two rateLimit({ limiter }). Mount it once. If a route costs \
+more, or has limits of its own, write that at the route: limit.route({ cost: 10 }), limit.route({ stacked: { login: '5/min' } })`
 
 /** Limiters that were warned about. Not kept by middleware, since there may be a middleware for each request. */
 const warnedOfTwice = new WeakSet<object>()
@@ -15,8 +15,8 @@ export function warnOfCountedTwice(limiter: object, warn: Warn): void {
   warn('TOLLGATE_MOUNTED_TWICE', TWICE)
 }
 
-const IN_HANDLER = `rateLimit(...) is called for each request, so each one has a limiter and counts of its own, and none \
-is ever limited. Call it once, outside of the handler: const limit = rateLimit({...}); app.get('/', limit, handler)`
+const IN_HANDLER = `rateLimit(...) is called for each request, so each request has its own limiter and counts, and \
+none is ever limited. Call it once, outside the handler: const limit = rateLimit({...}); app.get('/', limit, handler)`
 
 /** How many limiters of this process were created inside a handler and have not seen a second request. */
 let unused = 0
@@ -68,13 +68,13 @@ export function warnOfProxy<Req>(adapter: HttpAdapter<Req, never>, req: Req, war
   if (!trustsProxy(req)) {
     if (warnedOfProxy.has(framework)) return
     warnedOfProxy.add(framework)
-    const problem = `A request came with a forwarded header, but ${framework} trusts no proxy at its address, so all clients behind one count as one address.`
-    const remedy = `If there is a proxy, say so, such as by ${trustSetting}; if not, a client made the header up.`
+    const problem = `A request has a forwarded header, but ${framework} trusts no proxy at its address, so all clients behind that proxy count as one.`
+    const remedy = `If there is a proxy, set it, such as by ${trustSetting}. If not, a client made the header up.`
     warn('TOLLGATE_PROXY', `${problem} ${remedy}`)
   } else if (!warnedOfTrust.has(framework) && trustsAll?.(req)) {
     warnedOfTrust.add(framework)
-    const problem = `${framework} trusts every proxy, so a client that makes up an X-Forwarded-For for each request is never limited by its address.`
-    const remedy = `Say how many proxies are yours, or which networks they are in, such as ${trustSetting}.`
+    const problem = `${framework} trusts every proxy, so a client that makes up an X-Forwarded-For header for each request is never limited by its address.`
+    const remedy = `Set how many proxies you have, or their networks, such as ${trustSetting}.`
     warn('TOLLGATE_TRUST', `${problem} ${remedy}`)
   }
 }

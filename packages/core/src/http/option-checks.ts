@@ -127,7 +127,7 @@ function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Lim
     if (typeof limiter === 'function' && 'limiter' in limiter) {
       throw new ConfigError(
         'limiter',
-        'got a middleware: give its limiter: { limiter: thatMiddleware.limiter }',
+        'got a middleware: pass its limiter: { limiter: thatMiddleware.limiter }',
       )
     }
     throw ConfigError.wrong('limiter', limiter, "a limiter: createLimiter({ limit: '100/min' })")
@@ -136,7 +136,7 @@ function checkShared<Req, Res>(options: RateLimitOptions<Req, Res>, limiter: Lim
     (name) => name !== 'limit' && options[name as keyof typeof options] !== undefined,
   )
   if (doubled === undefined) return
-  const remedy = `give it to createLimiter({ ${doubled} }), which makes the limiter`
+  const remedy = `pass it to createLimiter({ ${doubled} }), which makes the limiter`
   throw new ConfigError(doubled, `\`${doubled}\` cannot be combined with \`limiter\`: ${remedy}`)
 }
 

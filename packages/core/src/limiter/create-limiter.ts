@@ -238,9 +238,9 @@ function needFreeName(store: Store, name: string | undefined): void {
   const what = name === undefined ? 'without a name' : `with the name ${show(name)}`
   throw new ConfigError(
     'name',
-    `another limiter ${what} counts in this store already, and the two would share their counters. Give this ` +
+    `another limiter ${what} already counts in this store, and the two would share their counters. Give this ` +
       "one a name: { name: 'login', ... }. Or share one limiter: rateLimit({ limiter, group: 'login', limit: '5/min' }). " +
-      'If this happens during a request, the limiter is made in a handler: make it once, at start. close() frees a name',
+      'If this happens during a request, the limiter is made in a handler: make it once, at startup. close() frees the name',
   )
 }
 

@@ -18,7 +18,7 @@ import { Settling } from './settle/settlement.js'
 const KNOWN: KnownOptions = {
   names: ['cost', 'context', 'signal'],
   example: '{ cost: 5 }',
-  remedyOf: (name) => (name === 'onStoreFailure' ? 'it goes to createLimiter, or to peek' : undefined),
+  remedyOf: (name) => (name === 'onStoreFailure' ? 'pass it to createLimiter, or to peek' : undefined),
 }
 const OF_PEEK: KnownOptions = { ...KNOWN, names: [...KNOWN.names, 'onStoreFailure'] }
 

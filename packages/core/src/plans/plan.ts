@@ -167,8 +167,8 @@ function isWithin(narrow: Limit, wide: Limit): boolean {
 function neverDenies(path: string, wide: Limit, narrow: Limit): ConfigError {
   const [given, other] = [`'${limitTextOf(wide)}'`, `'${limitTextOf(narrow)}'`]
   const problem =
-    given === other ? `got ${given} a second time` : `got ${given}, which never denies beside ${other}`
-  return new ConfigError(path, `${problem}: drop it`)
+    given === other ? `got ${given} a second time` : `got ${given}, which can never deny beside ${other}`
+  return new ConfigError(path, `${problem}: remove it`)
 }
 
 function nameBeside(name: string, limits: readonly Limit[]): string {

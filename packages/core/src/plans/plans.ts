@@ -83,7 +83,7 @@ export function compilePlans(options: PlanOptions, terms: PlanTerms = {}): Plans
 }
 
 function withoutPlans(defaultPlan: string | undefined): Plans {
-  if (defaultPlan !== undefined) throw new ConfigError('defaultPlan', 'there are no plans: give plans, too')
+  if (defaultPlan !== undefined) throw new ConfigError('defaultPlan', 'there are no plans: add plans')
   const none = { byName: new Map(), inputs: new Map(), fallback: undefined }
   return { ...none, canBlock: false, canWait: false, hasDefault: true }
 }
@@ -122,17 +122,15 @@ export function needPlans(plans: unknown): asserts plans is PlansInput {
 function planInputs(options: PlanOptions): [name: string, input: unknown][] {
   const { plans, limit } = options
   if (plans !== undefined && limit !== undefined) {
-    throw new ConfigError(
-      'limit',
-      '`limit` cannot be combined with `plans`: make it one of them, or leave it out',
-    )
+    throw new ConfigError('limit', '`limit` cannot be combined with `plans`: make it a plan, or leave it out')
   }
   if (limit !== undefined && meansNoLimit(limit)) throw noLimits(options)
   if (limit !== undefined) return [['default', limit]]
   if (plans === undefined) throw nothingGiven(options)
   needPlans(plans)
   if (Object.hasOwn(plans, OWN_LIMITS)) {
-    const problem = 'subjects that bring limits of their own are told by this name: take another for the plan'
+    const problem =
+      'decisions about subjects with limits of their own have this name: choose another for the plan'
     throw new ConfigError(pathIn('plans', OWN_LIMITS), problem)
   }
   return Object.entries(plans)

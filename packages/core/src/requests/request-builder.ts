@@ -119,9 +119,9 @@ export class RequestBuilder {
     this.#hasWarned = true
     this.#options.warn(
       'TOLLGATE_ADDRESS',
-      'An IP address was given as an id. It is counted as the address of a client (IPv6 by its /64 network). To say so, ' +
-        'write identify: byIp(), or limiter.consume(subjectForIp(address)); this warning then ends. For a tenant whose id ' +
-        "looks like an address, give { id, kind: 'id' }.",
+      "An id is an IP address, so it counts as a client's address (IPv6 by its /64 network). If you mean that, write " +
+        "identify: byIp(), or limiter.consume(subjectForIp(address)). If a tenant's id only looks like an address, write " +
+        "{ id, kind: 'id' }.",
     )
   }
 

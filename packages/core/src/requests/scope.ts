@@ -56,8 +56,8 @@ export function compileScope(options: ScopeOptions, defaultAlgorithm?: Algorithm
   const { group, limit, stacked = {} } = options
   if (group !== undefined) needName('group', group)
   if (limit !== undefined && group === undefined) {
-    const remedy = "such as group: 'search'; the limit of everyone goes to createLimiter({ limit })"
-    throw new ConfigError('group', `the \`limit\` of one place needs a name for its counters, ${remedy}`)
+    const remedy = "such as group: 'search'; a limit for everyone goes to createLimiter({ limit })"
+    throw new ConfigError('group', `a \`limit\` here needs a name for its counters, ${remedy}`)
   }
   if (!isOptions(stacked))
     throw ConfigError.wrong('stacked', stacked, "limits by name, such as { export: '5/min' }")

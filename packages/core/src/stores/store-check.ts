@@ -26,7 +26,7 @@ export function checkStore(given: unknown, path: string): asserts given is Store
     if (isRedisClient(store)) {
       throw new ConfigError(
         path,
-        `got a Redis client, expected a store made of it: ${path}: redisStore(client)`,
+        `got a Redis client, expected a store made from it: ${path}: redisStore(client)`,
       )
     }
     throw ConfigError.wrongSecret(path, given, meantBy(given, path))
@@ -47,7 +47,7 @@ const CALLS = ['redisStore(client)', 'memcachedStore(address)', 'memoryStore()']
 function meantBy(given: unknown, path: string): string {
   if (typeof given === 'string' && /[:@]/.test(given)) {
     if (/^\s*https?:/i.test(given)) {
-      return `a store: ${path}: redisStore(new Redis('redis://127.0.0.1:6379')); Redis speaks no HTTP`
+      return `a store: ${path}: redisStore(new Redis('redis://127.0.0.1:6379')); Redis does not speak HTTP`
     }
     const url = `a store: ${path}: redisStore(new Redis(url))`
     return given.includes('//') ? url : `${url}, or memcachedStore(address) of @tollgate/memcached`

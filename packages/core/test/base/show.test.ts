@@ -122,6 +122,6 @@ test('what prints an error says its text once, and the problem can still be read
 
 test('hashIds that is too short is told by its length', () => {
   expect(config({ limit: '5/min', hashIds: 'short' })).toThrow(
-    'hashIds: got a text of 5 characters, expected a secret text of at least 16 characters, such as process.env.ID_SECRET',
+    'hashIds: got a string of 5 characters, expected a secret string of at least 16 characters, such as process.env.ID_SECRET',
   )
 })

@@ -85,7 +85,7 @@ test('only peek has it, with this value', async () => {
     "onStoreFailure: got 'open', expected 'throw', or no option: the limiter's onStoreFailure then answers",
   )
   expect(() => limiter.consume('acme', THROW as never)).toThrow(
-    'onStoreFailure: there is no such option here; it goes to createLimiter, or to peek',
+    'onStoreFailure: there is no such option here; pass it to createLimiter, or to peek',
   )
   expect(await limiter.peek('acme', { cost: 2, ...THROW })).toMatchObject({ cost: 2 })
 })

@@ -77,7 +77,7 @@ describe('a process whose Redis is not reached, and which nobody asks', () => {
     expect(said.match(/TOLLGATE_STORE/g)).toHaveLength(1)
     expect(said).toMatch(words)
     expect(said).toMatch(/The store (cannot be reached|cannot be used): /)
-    expect(said).toContain("requests are decided by onStoreFailure: 'local'.")
+    expect(said).toContain("onStoreFailure: 'local' decides requests.")
     expect(said).not.toContain('wrong@')
     expect(await stderrOf(address, false)).toBe('')
   })
@@ -109,7 +109,7 @@ describe('a store that is given up', () => {
     expect(said()).toEqual([])
     await gaveUp(closesWithTest(createLimiter(options)))
     expect(said()).toEqual([
-      "The store cannot be used: the store failed: disk on fire. Until it can be asked again, requests are decided by onStoreFailure: 'closed'.",
+      "The store cannot be used: the store failed: disk on fire. Until it answers again, onStoreFailure: 'closed' decides requests.",
     ])
   })
 
@@ -235,7 +235,7 @@ test('an outage is told once, and at most once a minute; its end, where its begi
   clock.now = 59_999
   warning.failed(error)
   expect(lines).toEqual([
-    'TOLLGATE_STORE: The store cannot be used: getaddrinfo ENOTFOUND ***@redis. Until it can be asked again, requests are decided by onStoreFailure: a function.',
+    'TOLLGATE_STORE: The store cannot be used: getaddrinfo ENOTFOUND ***@redis. Until it answers again, onStoreFailure: a function decides requests.',
   ])
   warning.over(OVER)
   expect(lines.splice(0)[1]).toBe(

@@ -59,7 +59,7 @@ describe('byJwtClaim', () => {
   test('a missing claim, or one called like an inherited property, gives no subject; a raw token is an error', () => {
     expect(byJwtClaim('org')(request(undefined, { auth: { sub: 'a' } }))).toBeUndefined()
     expect(byJwtClaim('constructor')(request(undefined, { auth: {} }))).toBeUndefined()
-    expect(() => byJwtClaim('sub')(request(undefined, { auth: 'e30.e30.sig' }))).toThrow('got a text')
+    expect(() => byJwtClaim('sub')(request(undefined, { auth: 'e30.e30.sig' }))).toThrow('got a string')
   })
 
   test('the option token can read the token from elsewhere', () => {

@@ -200,7 +200,7 @@ describe('an identify that never gave anything', () => {
     expect(told()).toEqual([])
     await many(send, 1500)
     expect(told()).toEqual(['TOLLGATE_NO_IDENTITY'])
-    expect(String(warn.mock.calls[0]?.[0])).toContain('identify gave nothing in its first 1000 requests')
+    expect(String(warn.mock.calls[0]?.[0])).toContain('identify returned nothing for its first 1000 requests')
   })
 
   test.each<[gave: unknown]>([['acme'], [{ id: '192.0.2.7', kind: 'ip' }]])(

@@ -64,7 +64,7 @@ test.each<[what: string, options: RateLimitOptions<Req>, path: string, message: 
     'a default plan without plans',
     { limit, defaultPlan: 'free' },
     'defaultPlan',
-    'there are no plans: give plans, too',
+    'there are no plans: add plans',
   ],
   ['plans that are missing', { limit, plans: undefined } as never, 'plans', 'got undefined'],
   ['a shed order without plans', { limit, shed: ['free'] }, 'shed', 'free'],
@@ -91,6 +91,6 @@ test('a subject without limits is refused where there are no plans, until there 
 
 test('without HTTP such a function is refused', () => {
   expect(() => createLimiter({ limit: (() => '5/min') as never })).toThrow(
-    "limit: a function of the request goes to rateLimit of an adapter; without HTTP a subject brings its limits: limiter.consume({ id, limits: ['40/min'] })",
+    "limit: pass a function of the request to an adapter's rateLimit; without HTTP a subject brings its limits: limiter.consume({ id, limits: ['40/min'] })",
   )
 })

@@ -42,7 +42,7 @@ describe('options of other packages', () => {
     ],
     [
       { execEvenly: true },
-      "execEvenly: an option of rate-limiter-flexible; it goes to a plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } } (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/rate-limiter-flexible.md)",
+      "execEvenly: an option of rate-limiter-flexible; put it into a plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } } (all others: https://github.com/tollgate-js/tollgate/blob/main/docs/migrate-from/rate-limiter-flexible.md)",
     ],
     [
       { windowMs: 1000, validate: false, passOnStoreError: true, requestPropertyName: 'limit' },
@@ -122,9 +122,9 @@ describe('an option that goes elsewhere', () => {
     [
       { identify: () => 'a' },
       'identify',
-      'it goes to rateLimit of an adapter: rateLimit({ limiter, identify })',
+      "pass it to an adapter's rateLimit: rateLimit({ limiter, identify })",
     ],
-    [{ headers: false }, 'headers', 'it goes to rateLimit of an adapter'],
+    [{ headers: false }, 'headers', "pass it to an adapter's rateLimit"],
     [{ cost: 5 }, 'cost', 'limiter.consume(subject, { cost })'],
     [{ group: 'a' }, 'group', "limiter.scope({ group: 'search' })"],
     [{ prefix: 'a' }, 'prefix', 'redisStore(client, { prefix: ... })'],
@@ -145,14 +145,14 @@ describe('an option that goes elsewhere', () => {
   test('every option that only HTTP has is told apart from a typo', () => {
     for (const name of HTTP_OPTIONS) {
       expect([name, nearestOf(name, LIMITER_OPTIONS)]).toEqual([name, undefined])
-      expect(() => asLimiter({ limit: '5/min', [name]: 1 })).toThrow('it goes to ')
+      expect(() => asLimiter({ limit: '5/min', [name]: 1 })).toThrow('pass it to ')
     }
   })
 
   test('those of the limiter at one place', () => {
     const http = createHttpLimiter({} as never, { limit: '5/min' })
     expect(() => http.route({ deadlineMs: 5 } as never, 'config.rateLimit')).toThrow(
-      'config.rateLimit.deadlineMs: there is no such option here; give it where the limiter is made',
+      'config.rateLimit.deadlineMs: there is no such option here; pass it where the limiter is made',
     )
   })
 })
@@ -161,7 +161,7 @@ describe('options that exclude each other', () => {
   test.each<[options: object, message: string]>([
     [
       { plans: { free: '5/min' }, limit: '5/min' },
-      'limit: `limit` cannot be combined with `plans`: make it one of them, or leave it out',
+      'limit: `limit` cannot be combined with `plans`: make it a plan, or leave it out',
     ],
     [
       { limit: '5/min', defaultPlan: 'free' },
@@ -169,23 +169,23 @@ describe('options that exclude each other', () => {
     ],
     [
       { limiter: Object.assign(() => {}, { limiter }) },
-      'limiter: got a middleware: give its limiter: { limiter: thatMiddleware.limiter }',
+      'limiter: got a middleware: pass its limiter: { limiter: thatMiddleware.limiter }',
     ],
     [
       { limiter, plans: { free: '5/min' } },
-      'plans: `plans` cannot be combined with `limiter`: give it to createLimiter({ plans }), which makes the limiter',
+      'plans: `plans` cannot be combined with `limiter`: pass it to createLimiter({ plans }), which makes the limiter',
     ],
     [
       { limiter, store: memoryStore() },
-      'store: `store` cannot be combined with `limiter`: give it to createLimiter({ store }), which makes the limiter',
+      'store: `store` cannot be combined with `limiter`: pass it to createLimiter({ store }), which makes the limiter',
     ],
     [
       { limiter, limit: '5/min' },
-      "group: the `limit` of one place needs a name for its counters, such as group: 'search'; the limit of everyone goes to createLimiter({ limit })",
+      "group: a `limit` here needs a name for its counters, such as group: 'search'; a limit for everyone goes to createLimiter({ limit })",
     ],
     [
       { limit: '5/min', planCache: {} },
-      'planCache: it remembers what planOf answers, and there is no planOf: give both or none',
+      'planCache: it caches the answers of planOf, and there is no planOf: set both or neither',
     ],
     [
       { limit: { quota: 5, window: 'min', algorithm: 'sliding-log', burst: 9 } },
@@ -220,8 +220,8 @@ describe('no limit at all', () => {
 })
 
 test.each<[limit: unknown, expected: string]>([
-  [100, "got 100, expected units and the time they are for, such as '100/min'"],
-  ['100', "got '100', expected units and the time they are for, such as '100/min'"],
+  [100, "got 100, expected units and a window, such as '100/min'"],
+  ['100', "got '100', expected units and a window, such as '100/min'"],
   ['100/m', "such as '100/min' or '100/month'"],
   ['100 requests per minute', "such as '100/min'"],
   ['100 req / 15 mins', "such as '100/15min'"],
@@ -229,7 +229,7 @@ test.each<[limit: unknown, expected: string]>([
   ['5/year', "such as '5/365d'"],
   [
     '100/3 months',
-    "got '100/3 months', expected '100/90d' (on the calendar there is '100/month', not several)",
+    "got '100/3 months', expected '100/90d' (the only calendar window of months is '100/month')",
   ],
   ['50/s, 1000/h', "got '50/s, 1000/h', expected several limits as a list: ['50/s', '1000/h']"],
   ['50/s burst 9 and 1000/h', "expected several limits as a list: ['50/s burst 9', '1000/h']"],
@@ -238,7 +238,7 @@ test.each<[limit: unknown, expected: string]>([
     "got 'unlimited', expected a limit such as '100/min'; for no limit at all write plans: { free: '100/min', internal: 'unlimited' }",
   ],
   ['blocked', "to let nobody in write plans: { free: '100/min', suspended: 'blocked' }"],
-  ['1.5/min', "expected units and the time they are for, such as '3/2min'"],
+  ['1.5/min', "expected units and a window, such as '3/2min'"],
   ['-5/min', "expected a quota from 1 to 10^12, such as '5/min'; a plan without limits is plans:"],
   ['fast', "expected a limit such as '100/min' or '10/s burst 20' (units of time:"],
   ['0/min', "expected a quota from 1 to 10^12, such as '100/min'; a plan that lets nothing pass"],

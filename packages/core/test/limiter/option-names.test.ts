@@ -74,14 +74,14 @@ describe('an option by another name', () => {
   test.each<[name: string, remedy: string]>([
     [
       'keyGenerator',
-      'write identify: (req) => ..., an option of rateLimit of an adapter: rateLimit({ limiter, identify })',
+      "write identify: (req) => ..., an option of an adapter's rateLimit: rateLimit({ limiter, identify })",
     ],
-    ['onLimit', 'rateLimit of an adapter: rateLimit({ limiter, onDenied })'],
-    ['weight', 'it goes to limiter.consume(subject, { cost })'],
-    ['groupId', "it goes to limiter.scope({ group: 'search' }), or to rateLimit of an adapter"],
+    ['onLimit', "an adapter's rateLimit: rateLimit({ limiter, onDenied })"],
+    ['weight', 'pass it to limiter.consume(subject, { cost })'],
+    ['groupId', "pass it to limiter.scope({ group: 'search' }), or to an adapter's rateLimit"],
     [
       'plan',
-      "give it with the subject: limiter.consume({ id: 'acme', plan: 'pro' }), or look it up: planOf: ({ id }) => ...",
+      "pass it with the subject: limiter.consume({ id: 'acme', plan: 'pro' }), or look it up: planOf: ({ id }) => ...",
     ],
     ['failOpen', "there is no such option here; write onStoreFailure: 'open'"],
   ])('%s without HTTP', (name, remedy) => {
@@ -126,7 +126,7 @@ describe('what belongs into the options, in place of them', () => {
     [100, '100', "{ limit: '100/min' }"],
     [
       'redis://user:secret@10.0.0.1',
-      'a text of 28 characters',
+      'a string of 28 characters',
       "{ limit: '100/min', store: redisStore(new Redis(url)) }",
     ],
   ])('%#', (given, what, options) => {
@@ -150,15 +150,15 @@ describe('what belongs into the options, in place of them', () => {
   test.each<[given: object, message: string]>([
     [
       { free: '100/min', pro: ['50/s', '1000/h'] },
-      "free: a plan goes into plans: write plans: { free: '100/min', pro: [...] }",
+      "free: plans belong in the option plans: write plans: { free: '100/min', pro: [...] }",
     ],
     [
       { free: '5 concurrent', staff: 'unlimited' },
-      "free: a plan goes into plans: write plans: { free: '5 concurrent', staff: 'unlimited' }",
+      "free: plans belong in the option plans: write plans: { free: '5 concurrent', staff: 'unlimited' }",
     ],
     [
       { a: '1/s', b: '1/s', c: '1/s', d: '1/s' },
-      "a: a plan goes into plans: write plans: { a: '1/s', b: '1/s', c: '1/s', ... }",
+      "a: plans belong in the option plans: write plans: { a: '1/s', b: '1/s', c: '1/s', ... }",
     ],
   ])('plans: %j', (given, message) => {
     expect(() => rateLimit(given)).toThrow(expect.objectContaining({ message }))

@@ -80,17 +80,17 @@ test('several limits in one text of a list', () => {
 test.each<[store: unknown, message: string]>([
   [
     'redis://10.0.0.1:6379',
-    'store: got a text of 21 characters, expected a store: store: redisStore(new Redis(url))',
+    'store: got a string of 21 characters, expected a store: store: redisStore(new Redis(url))',
   ],
   [
     'https://user:secret@eu1-x.upstash.io',
-    "store: got a text of 36 characters, expected a store: store: redisStore(new Redis('redis://127.0.0.1:6379')); Redis speaks no HTTP",
+    "store: got a string of 36 characters, expected a store: store: redisStore(new Redis('redis://127.0.0.1:6379')); Redis does not speak HTTP",
   ],
   [memoryStore, 'store: got a function, expected a store, so call it: store: memoryStore()'],
   [redisStore, 'store: got a function, expected a store, so call it: store: redisStore(client)'],
   [
     'redis',
-    'store: got a text of 5 characters, expected redisStore(client), memcachedStore(address), memoryStore(), or a store of your own (https://github.com/tollgate-js/tollgate/blob/main/docs/guides/writing-a-store.md says what a store has)',
+    'store: got a string of 5 characters, expected redisStore(client), memcachedStore(address), memoryStore(), or a store of your own (https://github.com/tollgate-js/tollgate/blob/main/docs/guides/writing-a-store.md says what a store has)',
   ],
 ])('what is not a store: %p', (store, message) => {
   expect(() => asLimiter({ limit: '5/min', store })).toThrow(expect.objectContaining({ message }))
@@ -99,7 +99,7 @@ test.each<[store: unknown, message: string]>([
 test.each<[options: object, problem: string]>([
   [{ cost: 0 }, 'to let a request pass uncounted use skip: (req) => ...'],
   [{ identify: 'x-api-key' }, "expected a function: (req) => req.user?.id, or byHeader('x-api-key')"],
-  [{ hashIds: Buffer.from('x') }, 'got an instance of Buffer, expected a secret text'],
+  [{ hashIds: Buffer.from('x') }, 'got an instance of Buffer, expected a secret string'],
 ])('a wrong value says what to type: %p', (options, problem) => {
   expect(() => rateLimit({ limit: '5/min', ...options })).toThrow(problem)
 })
@@ -116,7 +116,7 @@ describe('Redis over HTTP', () => {
     'an address: %s',
     (address) => {
       expect(() => redisStore(address as never)).toThrow(
-        "expected a Redis client: Redis speaks no HTTP: write redisStore(new Redis('redis://127.0.0.1:6379')); a client is new Redis(url)",
+        "expected a Redis client: Redis does not speak HTTP: write redisStore(new Redis('redis://127.0.0.1:6379')); a client is new Redis(url)",
       )
     },
   )
@@ -157,6 +157,6 @@ test.each([
   ['node-redis', { eval() {}, evalSha() {} }],
 ])('a client of %s is not a store', (_, client) => {
   expect(() => asLimiter({ limit: '5/min', store: client })).toThrow(
-    /^store: got a Redis client, expected a store made of it: store: redisStore\(client\)$/,
+    /^store: got a Redis client, expected a store made from it: store: redisStore\(client\)$/,
   )
 })

@@ -112,8 +112,8 @@ test('a store and hashIds that are given as undefined are told once a process, a
   expect(codes()).toEqual(['TOLLGATE_UNDEFINED', 'TOLLGATE_UNDEFINED'])
   const texts = emitted.mock.calls.map(([text]: [string]) => text)
   expect(texts).toEqual([
-    'The option store was given as undefined, so this process counts in its own memory, and every other one by itself. If that is meant, write store: memoryStore().',
-    'The option hashIds was given as undefined, so ids reach the store as they are. If that is meant, leave hashIds out.',
+    'The option store is undefined, so each process counts in its own memory. If you mean that, write store: memoryStore().',
+    'The option hashIds is undefined, so ids reach the store as they are. If you mean that, leave hashIds out.',
   ])
 })
 

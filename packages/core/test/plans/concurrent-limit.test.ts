@@ -27,7 +27,7 @@ describe('likely mistakes say what to write', () => {
   const NUMBER = 'expected a number of requests from 1 to 1000000, written as'
   const BLOCKED = "; a plan that lets nothing pass is plans: { suspended: 'blocked' }"
   const TIMELESS =
-    '(they count until they end, so no time belongs to them; requests in a time are a limit of their own'
+    '(it limits how many run at a time and has no window; to limit requests in a window, add a limit'
   test.each([
     ['0 concurrent', `${NUMBER} '20 concurrent'${BLOCKED}`],
     ['-5 concurrent', `${NUMBER} '20 concurrent'`],

@@ -77,7 +77,7 @@ describe('a text that is not a limit', () => {
     ['5 burst 20', "'5/min burst 20'"],
   ])('%s', (limit, meant) => {
     expect(errorOf({ limit }).message).toBe(
-      `limit: got '${limit}', expected units and the time they are for, such as ${meant}`,
+      `limit: got '${limit}', expected units and a window, such as ${meant}`,
     )
     for (const suggestion of suggestionsIn(meant)) createLimiter({ limit: suggestion })
   })
@@ -247,21 +247,21 @@ describe('an algorithm by another name', () => {
 
 describe('two limits of one name', () => {
   test.each<[limits: unknown[], message: string]>([
-    [['100/min', '200/min'], "plans.pro[1]: got '200/min', which never denies beside '100/min': drop it"],
+    [['100/min', '200/min'], "plans.pro[1]: got '200/min', which can never deny beside '100/min': remove it"],
     [
       ['200/min', '5/s', '100/min'],
-      "plans.pro[0]: got '200/min', which never denies beside '100/min': drop it",
+      "plans.pro[0]: got '200/min', which can never deny beside '100/min': remove it",
     ],
-    [['5/month', '9/month'], "plans.pro[1]: got '9/month', which never denies beside '5/month': drop it"],
+    [['5/month', '9/month'], "plans.pro[1]: got '9/month', which can never deny beside '5/month': remove it"],
     [
       ['5/week', { quota: 9, window: '7d', name: 'week' }],
-      "plans.pro[1]: got '9/week', which never denies beside '5/week': drop it",
+      "plans.pro[1]: got '9/week', which can never deny beside '5/week': remove it",
     ],
     [
       ['5/s burst 9', '6/s burst 9'],
-      "plans.pro[1]: got '6/s burst 9', which never denies beside '5/s burst 9': drop it",
+      "plans.pro[1]: got '6/s burst 9', which can never deny beside '5/s burst 9': remove it",
     ],
-    [['100/min', '100/min'], "plans.pro[1]: got '100/min' a second time: drop it"],
+    [['100/min', '100/min'], "plans.pro[1]: got '100/min' a second time: remove it"],
     // Each of them can deny where the other does not.
     [
       ['5/s burst 20', '6/s burst 9'],

@@ -140,7 +140,7 @@ describe('bad input is refused at construction, with the path, what was given an
     // names and typos
     [{ quota: 5, window: 'min', name: '' }, 'plans.free.name', '1 to 64'],
     [{ quota: 5, window: 'min', name: 'x'.repeat(65) }, 'plans.free.name', '1 to 64'],
-    [['5/min', '9/min'], 'plans.free[1]', "never denies beside '5/min': drop it"],
+    [['5/min', '9/min'], 'plans.free[1]', "can never deny beside '5/min': remove it"],
     [['5/min', '9/min burst 9'], 'plans.free[1].name', 'no other limit'],
     [[], 'plans.free', 'at least one limit'],
     [Array(1), 'plans.free[0]', "such as '100/min'"],

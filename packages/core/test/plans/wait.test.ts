@@ -119,7 +119,7 @@ describe('what is refused', () => {
     // on a limit
     [
       { quota: 100, window: 'min', wait: { maxDelay } },
-      "wait: there is no such option here; it goes to the plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }",
+      "wait: there is no such option here; put it into the plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }",
     ],
   ])('%j', (plan, message) => {
     const refused = expect.objectContaining({
@@ -153,7 +153,7 @@ describe('what is refused', () => {
   test('on the limiter itself, and on a part of the application', () => {
     const wait = { maxDelay: '2s' }
     expect(() => createLimiter({ limit: '5/min', wait } as LimiterOptions)).toThrow(
-      'wait: there is no such option here; it goes to a plan',
+      'wait: there is no such option here; put it into a plan',
     )
     const limit = { limits: '5/min', wait } as unknown as string
     const limiter = createLimiter({ limit: '5/min' })

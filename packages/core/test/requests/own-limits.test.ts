@@ -99,7 +99,7 @@ describe('bad input', () => {
       'subject.limits[0].quota: got 0, expected a whole number of units from 1',
     ],
     [{ limits: '4/min' }, 'subject.limits.limits: there is no such option here'],
-    [['4/min', '5/min'], "subject.limits[1]: got '5/min', which never denies beside '4/min': drop it"],
+    [['4/min', '5/min'], "subject.limits[1]: got '5/min', which can never deny beside '4/min': remove it"],
     [
       ['4/min', '5/min burst 5'],
       "subject.limits[1].name: got 'minute', expected a name that no other limit of the plan has",
@@ -144,7 +144,7 @@ describe('bad input', () => {
       expect.objectContaining({
         code: 'ERR_TOLLGATE_SUBJECT',
         message:
-          "subject.limits: the subject has the plan 'pro', too, and only one can apply: write limits alone where they stand in a contract, or plan alone",
+          "subject.limits: the subject has the plan 'pro', too, and only one can apply: write only limits, or only plan",
       }),
     )
   })
@@ -183,7 +183,7 @@ describe('bad input', () => {
 
   test('a plan cannot have their name', () => {
     expect(() => createLimiter({ plans: { 'own-limits': '5/min' } })).toThrow(
-      'plans.own-limits: subjects that bring',
+      'plans.own-limits: decisions about subjects',
     )
   })
 })

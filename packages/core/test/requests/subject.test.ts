@@ -61,7 +61,7 @@ test.each<[given: unknown, message: string]>([
   [{ id: 1, paln: 'pro' }, 'subject.paln: a subject has no such property; did you mean plan?'],
   [
     { id: 1, name: 'Acme', kind: 'company' },
-    'subject: got an object with id, name, kind, expected only what a subject has: return { id: row.id, plan: row.plan }',
+    'subject: got an object with id, name, kind, expected only the properties of a subject: return { id: row.id, plan: row.plan }',
   ],
   [
     { id: 1, kind: 'company' },
@@ -81,7 +81,7 @@ test.each<[given: unknown, message: string]>([
     { headers: {} },
     'subject: got an object with headers, expected who pays for the request, such as req.user?.id or subjectForIp(req.ip)',
   ],
-  [Promise.resolve('a'), 'subject: got a promise, expected what it resolves with: write await before it'],
+  [Promise.resolve('a'), 'subject: got a promise, expected the value it resolves to: write await before it'],
   [Array(9).fill('a'), 'subjects: got a list of 9, expected at most 8 subjects in one request'],
   [[{ id: 'a', plan: 'free' }, { id: '' }], "subjects[1].id: got '', expected an id that is not empty"],
   [[{ id: null }, 'a'], 'subjects[0].id: got null, expected an id that is not empty'],

@@ -185,7 +185,7 @@ export function clientContract<Client extends RedisClient>(name: string, kind: C
         // There is one warning, however often the client tries to connect.
         await eventually(async () => {
           await limiter.consume('acme')
-          expect(outages).toEqual([expect.stringContaining("decided by onStoreFailure: 'local'")])
+          expect(outages).toEqual([expect.stringContaining("onStoreFailure: 'local' decides")])
         })
         await deployment.restart()
         await recovers(limiter)

@@ -72,7 +72,7 @@ export function identityContract(name: string, serve: (app: Authenticating) => P
       const asked = await start({ after: authenticate })
       await send(50, ['a', 'b', 'c'])
       await eventually(() => expect(told()).toEqual(['TOLLGATE_LATE_IDENTITY']))
-      expect(String(warn.mock.calls[0]?.[0])).toContain('what authenticates comes after the limiter')
+      expect(String(warn.mock.calls[0]?.[0])).toContain('authentication runs after the limiter')
       await madeOf(asked, 50 + 10)
       await send(30, ['a', 'b', 'c'])
       expect(asked).toHaveBeenCalledTimes(80 + 10)

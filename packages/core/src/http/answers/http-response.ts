@@ -89,7 +89,7 @@ function writerFor(options: HttpResponseOptions['headers']): HeaderWriter<Header
   const { partitionKey } = (options || {}) as HeaderOptions
   if (partitionKey !== undefined) {
     // The hash needs the limiter's secret, which cannot be read from a decision.
-    throw new ConfigError('headers.partitionKey', 'only rateLimit of an adapter can send it: leave it out')
+    throw new ConfigError('headers.partitionKey', "only an adapter's rateLimit can send it: leave it out")
   }
   const made = createHeaderWriter<Headers>(options)
   if (options !== false) writers.set(options, made)

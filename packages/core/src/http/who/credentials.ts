@@ -125,7 +125,7 @@ function claimsOf(payload: unknown): Readonly<Record<string, unknown>> {
   if (typeof payload === 'object' && payload !== null) return Object.assign(Object.create(null), payload)
   throw new TollgateError(
     'ERR_TOLLGATE_SUBJECT',
-    `byJwtClaim: got ${typeof payload === 'string' ? 'a text' : show(payload)}, expected the claims of a verified token: { token: (req) => req.auth }`,
+    `byJwtClaim: got ${typeof payload === 'string' ? 'a string' : show(payload)}, expected the claims of a verified token: { token: (req) => req.auth }`,
   )
 }
 
@@ -138,7 +138,7 @@ function bearerOf({ headers }: RequestWithHeaders): string | undefined {
 function warnOfUnverified(): void {
   warn(
     'TOLLGATE_UNVERIFIED',
-    'byJwtClaim met a request with a bearer token that nothing has verified, and counts it by client address. ' +
-      'Mount the limiter behind what verifies tokens, or say with `token` where that leaves them.',
+    'byJwtClaim found a bearer token that has not been verified, so the request counts by client address. ' +
+      'Mount the limiter after the middleware that verifies tokens, or set `token` to where it puts their claims.',
   )
 }

@@ -15,12 +15,12 @@ const [SAMPLES, MOST_OF, ROUTES] = [10, 6, 3]
 /** After this many requests a warning says that `identify` never gave anything. */
 const FIRST = 1000
 
-const LATE = `identify named nobody when requests were counted, and somebody once they were answered: what authenticates comes \
-after the limiter, so requests of known clients count by their address, on the default plan. Put what authenticates in \
-front of the limiter.`
-const NOTHING = `identify gave nothing in its first ${FIRST} requests, so all of them count by their address, on the default \
-plan. See whether it reads what authentication leaves on a request, and whether that comes before the limiter. To count \
-by address, leave identify out.`
+const LATE = `identify found no subject when requests were counted, but found one after their responses: authentication runs \
+after the limiter, so requests of known clients count by address, on the default plan. Put authentication in front of the \
+limiter.`
+const NOTHING = `identify returned nothing for its first ${FIRST} requests, so all of them count by address, on the default \
+plan. Check that it reads what authentication sets on a request, and that authentication runs first. To count by address, \
+leave identify out.`
 
 /** A request that was looked at again. */
 interface Sample {

@@ -87,10 +87,10 @@ export const ONLY_HTTP_OPTIONS: readonly string[] = [
   'requestProperty',
 ]
 
-const OF_CONSUME = 'it goes to limiter.consume(subject, { cost })'
+const OF_CONSUME = 'pass it to limiter.consume(subject, { cost })'
 const OF_SUBJECT =
-  "give it with the subject: limiter.consume({ id: 'acme', plan: 'pro' }), or look it up: planOf: ({ id }) => ..."
-const OF_SCOPE = "it goes to limiter.scope({ group: 'search' }), or to rateLimit of an adapter"
+  "pass it with the subject: limiter.consume({ id: 'acme', plan: 'pro' }), or look it up: planOf: ({ id }) => ..."
+const OF_SCOPE = "pass it to limiter.scope({ group: 'search' }), or to an adapter's rateLimit"
 
 const KNOWN: KnownOptions = {
   names: LIMITER_OPTIONS,
@@ -104,15 +104,15 @@ const KNOWN: KnownOptions = {
     const remedy = remedyOf(name)
     if (remedy === remedyOf('plan') && remedy !== undefined) return OF_SUBJECT
     if (!ONLY_HTTP_OPTIONS.includes(option)) return remedy
-    const goes = option === name ? 'it goes to' : `${remedy}, an option of`
-    return `${goes} rateLimit of an adapter: rateLimit({ limiter, ${option} })`
+    const goes = option === name ? 'pass it to' : `${remedy}, an option of`
+    return `${goes} an adapter's rateLimit: rateLimit({ limiter, ${option} })`
   },
 }
 
 /** What to type in place of an option that a route cannot have. */
 export function findRouteRemedy(name: string): string | undefined {
   if (LIMITER_OPTIONS.includes(name)) {
-    return `give it where the limiter is made: rateLimit({ ${name} }), app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
+    return `pass it where the limiter is made: rateLimit({ ${name} }), app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`
   }
   const option = findReplacement(name) ?? 'limit'
   const isOfAll = option !== 'limit' && LIMITER_OPTIONS.includes(option)
@@ -136,7 +136,7 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   if (planCache !== undefined && planOf === undefined) {
     throw new ConfigError(
       'planCache',
-      'it remembers what planOf answers, and there is no planOf: give both or none',
+      'it caches the answers of planOf, and there is no planOf: set both or neither',
     )
   }
   if (hashIds !== undefined) needSecret(hashIds)
@@ -147,9 +147,8 @@ export function checkLimiterOptions(options: LimiterOptions): void {
 
 /** What is lost where the value of an option is missing, such as an environment variable; and how to say that it is meant. */
 const LOST = {
-  store:
-    'this process counts in its own memory, and every other one by itself. If that is meant, write store: memoryStore()',
-  hashIds: 'ids reach the store as they are. If that is meant, leave hashIds out',
+  store: 'each process counts in its own memory. If you mean that, write store: memoryStore()',
+  hashIds: 'ids reach the store as they are. If you mean that, leave hashIds out',
 }
 
 /** Warns once a process of each option that was given, but as undefined, and whose default holds less. */
@@ -160,13 +159,13 @@ export function warnOfUndefined(options: LimiterOptions, warn: Warn): void {
     if (!Object.hasOwn(options, name) || options[name as keyof typeof LOST] !== undefined) continue
     if (warned.has(name)) continue
     warned.add(name)
-    warn('TOLLGATE_UNDEFINED', `The option ${name} was given as undefined, so ${lost}.`)
+    warn('TOLLGATE_UNDEFINED', `The option ${name} is undefined, so ${lost}.`)
   }
 }
 
 function functionOfRequest(): ConfigError {
   const own = "without HTTP a subject brings its limits: limiter.consume({ id, limits: ['40/min'] })"
-  return new ConfigError('limit', `a function of the request goes to rateLimit of an adapter; ${own}`)
+  return new ConfigError('limit', `pass a function of the request to an adapter's rateLimit; ${own}`)
 }
 
 /** @throws {ConfigError} when it is not a secret of 16 characters or more; the error never shows the secret */
@@ -175,7 +174,7 @@ function needSecret(given: unknown): void {
   throw ConfigError.wrongSecret(
     'hashIds',
     given,
-    'a secret text of at least 16 characters, such as process.env.ID_SECRET',
+    'a secret string of at least 16 characters, such as process.env.ID_SECRET',
   )
 }
 

@@ -202,5 +202,8 @@ function findPlans(given: object, unknown: readonly string[]): ConfigError | und
     .slice(0, MOST_SHOWN)
     .map(([name, plan]) => `${pathIn('', name)}: ${Array.isArray(plan) ? '[...]' : show(plan)}`)
   const all = plans.length > MOST_SHOWN ? [...shown, '...'] : shown
-  return new ConfigError(unknown[0] ?? '', `a plan goes into plans: write plans: { ${all.join(', ')} }`)
+  return new ConfigError(
+    unknown[0] ?? '',
+    `plans belong in the option plans: write plans: { ${all.join(', ')} }`,
+  )
 }

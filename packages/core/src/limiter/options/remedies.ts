@@ -2,14 +2,14 @@ import { plainName } from '../../base/options.js'
 
 /** In place of which options to type what: options that belong elsewhere in Tollgate, then those of other packages. */
 const TABLE = `
-hook -> it goes to the plugin of Fastify: app.register(rateLimit, { hook })
-prefix shards waitForReplicas -> it goes to the store: redisStore(client, { prefix: ... })
-maxSubjects maxKeys maxEntries cacheSize -> it goes to the store: memoryStore({ maxSubjects })
-instances workers processes -> it goes to local: { instances }
-ttlMs staleMs -> it goes to planCache: { ttlMs: 60000, staleMs: 3600000 }
-standard single legacy partitionKey expose -> it goes to headers: { standard: true, single: true }
-lease -> it goes to a plan: plans: { pro: { limits: '6000/min', lease: true } }
-wait delay delayMs delayAfter maxDelay maxDelayMs maxWait maxWaitMs queue maxQueue queueSize execEvenly execEvenlyMinDelayMs -> it goes to a plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }
+hook -> pass it to Fastify's plugin: app.register(rateLimit, { hook })
+prefix shards waitForReplicas -> pass it to the store: redisStore(client, { prefix: ... })
+maxSubjects maxKeys maxEntries cacheSize -> pass it to the store: memoryStore({ maxSubjects })
+instances workers processes -> put it into local: { instances }
+ttlMs staleMs -> put it into planCache: { ttlMs: 60000, staleMs: 3600000 }
+standard single legacy partitionKey expose -> put it into headers: { standard: true, single: true }
+lease -> put it into a plan: plans: { pro: { limits: '6000/min', lease: true } }
+wait delay delayMs delayAfter maxDelay maxDelayMs maxWait maxWaitMs queue maxQueue queueSize execEvenly execEvenlyMinDelayMs -> put it into a plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }
 concurrent concurrency maxConcurrent maxConcurrency inFlight maxInFlight parallel -> write limit: '20 concurrent', or beside other limits: ['100/min', '20 concurrent']
 
 limits rateLimits throttlers bandwidths quotas -> write limit: ['100/min', '1000/h']
@@ -79,7 +79,7 @@ const REMEDIES: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * What to type in place of an option, in any spelling of its name: `it goes to the store: ...`. Undefined if the option is
+ * What to type in place of an option, in any spelling of its name: `pass it to the store: ...`. Undefined if the option is
  * not known.
  */
 export function remedyOf(name: string): string | undefined {

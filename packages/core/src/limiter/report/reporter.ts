@@ -160,7 +160,7 @@ export class StoreWarning {
     this.#warn = warn
     this.#isDue = everyMinute(clock)
     const by = typeof policy === 'function' ? 'a function' : `'${policy}'`
-    this.#until = `Until it can be asked again, requests are decided by onStoreFailure: ${by}.`
+    this.#until = `Until it answers again, onStoreFailure: ${by} decides requests.`
   }
 
   /** The first connection failed. Warns only once, since clients keep retrying. Returns whether this was the first time. */

@@ -104,7 +104,7 @@ export function settleDecision(decision: Decision, units: number, by: object): S
   if (CountedDecision.by(decision) !== by) {
     throw new TollgateError(
       'ERR_TOLLGATE_DECISION',
-      'decision: got one of another limiter, expected one of this: call refund or settle of the limiter that decided',
+      'decision: got one from another limiter: call refund or settle on the limiter that decided',
     )
   }
   if (!CountedDecision.settle(decision)) return undefined
@@ -167,8 +167,7 @@ function isCounted(decision: Decision): decision is CountedDecision {
   if (CountedDecision.is(decision)) return true
   if (OTHER_SOURCES.includes(decision?.source)) return false
   quiet(decision)
-  const expected =
-    'the decision that consume returned, itself and not a copy: limiter.refund(await limiter.consume(id))'
+  const expected = 'the decision that consume returned, not a copy: limiter.refund(await limiter.consume(id))'
   throw new TollgateError('ERR_TOLLGATE_DECISION', `decision: got ${show(decision)}, expected ${expected}`)
 }
 

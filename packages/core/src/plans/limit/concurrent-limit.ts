@@ -92,7 +92,7 @@ function notConcurrent(path: string, text: string): ConfigError {
   const blocked = meant === 0 ? "; a plan that lets nothing pass is plans: { suspended: 'blocked' }" : ''
   const isInTime = /\/|\bper\b/i.test(text)
   const timeless = isInTime
-    ? ` (they count until they end, so no time belongs to them; requests in a time are a limit of their own, such as '${isConcurrency(meant) ? meant : 100}/min')`
+    ? ` (it limits how many run at a time and has no window; to limit requests in a window, add a limit, such as '${isConcurrency(meant) ? meant : 100}/min')`
     : ''
   const expected = `a number of requests from 1 to ${MOST}, written as ${written}`
   const unlimited = meansNoLimit(text.split(MEANT)[0]) ? NO_SUCH_LIMIT : ''

@@ -33,7 +33,7 @@ export function readNotation(text: string, path: string): Noted {
   if (burst !== undefined) return { quota, window, burst: toNumber(burst) }
   if (duration.unit === 'month' && duration.count > 1) {
     const days = `'${quota}/${duration.count * 30}d'`
-    throw ConfigError.wrong(path, text, `${days} (on the calendar there is '${quota}/month', not several)`)
+    throw ConfigError.wrong(path, text, `${days} (the only calendar window of months is '${quota}/month')`)
   }
   return { quota, window }
 }
@@ -44,8 +44,7 @@ export function notALimit(path: string, given: unknown): ConfigError {
   if (several !== undefined) return severalAtOnce(path, given, several)
   if (typeof given === 'string' && /^\s*-\s*\d/.test(given)) return notAQuota(path, given, -1)
   const meant = typeof given === 'string' ? meantBy(given) : isUnits(given) ? `'${given}/min'` : undefined
-  if (meant !== undefined)
-    return ConfigError.wrong(path, given, `units and the time they are for, such as ${meant}`)
+  if (meant !== undefined) return ConfigError.wrong(path, given, `units and a window, such as ${meant}`)
   const word = typeof given === 'string' ? nearestOf(given, ['unlimited', 'blocked']) : undefined
   const whole = word === undefined ? '' : `; did you mean '${word}'?`
   const expected = `a limit such as '100/min' or '10/s burst 20' (units of time: ${UNITS})${whole}`

@@ -29,7 +29,7 @@ const LIMIT_REMEDIES = new Map([
   ['parallel', CONCURRENT],
   ['inFlight', CONCURRENT],
   ['maxInFlight', CONCURRENT],
-  ['wait', "it goes to the plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }"],
+  ['wait', "put it into the plan: plans: { batch: { limits: '10/s burst 20', wait: { maxDelay: '2s' } } }"],
 ])
 
 /** What to write in place of an option that a limit in time does not have; undefined: not known. */

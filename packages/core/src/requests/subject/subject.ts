@@ -125,13 +125,13 @@ function unknownName(given: object, name: string): TollgateError {
   const meant = nearestOf(name, NAMES)
   const message =
     meant === undefined
-      ? `subject: got ${show(given)}, expected only what a subject has: return { id: row.id, plan: row.plan }`
+      ? `subject: got ${show(given)}, expected only the properties of a subject: return { id: row.id, plan: row.plan }`
       : `${pathIn('subject', name)}: a subject has no such property; did you mean ${meant}?`
   return new TollgateError('ERR_TOLLGATE_SUBJECT', message)
 }
 
 function bothGiven(plan: string): TollgateError {
-  const remedy = 'write limits alone where they stand in a contract, or plan alone'
+  const remedy = 'write only limits, or only plan'
   const message = `subject.limits: the subject has the plan ${show(plan)}, too, and only one can apply: ${remedy}`
   return new TollgateError('ERR_TOLLGATE_SUBJECT', message)
 }
@@ -150,7 +150,7 @@ function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError
 }
 
 function remedyOf(given: unknown): string | undefined {
-  if (given instanceof Promise) return 'what it resolves with: write await before it'
+  if (given instanceof Promise) return 'the value it resolves to: write await before it'
   if (typeof given === 'number' && isRounded(given)) {
     return 'the id as a string: numbers beyond 2^53 - 1 lose their last digits'
   }

@@ -60,7 +60,11 @@ function limiterOn(client: RedisClient, deadlineMs = 5000): { limiter: Limiter; 
 describe('a value that is not a client is refused, with what to pass', () => {
   const client = createClient()
   test.each<[string, unknown, RegExp]>([
-    ['an address', 'redis://127.0.0.1', /got a text of 17 characters.*write redisStore\(new Redis\(url\)\)/],
+    [
+      'an address',
+      'redis://127.0.0.1',
+      /got a string of 17 characters.*write redisStore\(new Redis\(url\)\)/,
+    ],
     ['a URL', new URL('redis://127.0.0.1'), /write redisStore\(new Redis\(url\)\)/],
     ['a promise', Promise.resolve(client), /got a promise.*pass the client itself/],
     ['the legacy form of a client', client.legacy(), /not its legacy\(\) form/],

@@ -63,7 +63,7 @@ function hintOf(given: unknown): string {
   if (typeof given === 'string' || given instanceof URL) {
     const isHttp = /^\s*https?:/i.test(String(given))
     const right = isHttp
-      ? "Redis speaks no HTTP: write redisStore(new Redis('redis://127.0.0.1:6379'))"
+      ? "Redis does not speak HTTP: write redisStore(new Redis('redis://127.0.0.1:6379'))"
       : 'write redisStore(new Redis(url))'
     return `${right}; a client is `
   }
