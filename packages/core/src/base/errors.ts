@@ -5,18 +5,16 @@ export { isA, show } from './show.js'
 /** Every code an error of Tollgate can carry, and what it means. docs/reference/errors.md is held equal to this table. */
 export const ERROR_CODES = {
   ERR_TOLLGATE_CONFIG:
-    'An option, plan or limit is wrong. Thrown at construction, or by the call it was given to.',
+    'An option, plan or limit is wrong. Thrown at construction, or by the call that got it.',
   ERR_TOLLGATE_SUBJECT:
-    'identify, or the caller of consume, gave something that is not a subject, or a subject whose limits are wrong.',
-  ERR_TOLLGATE_PLAN:
-    'planOf threw, was late, or gave something that is neither the name of a plan nor limits.',
+    'identify returned, or consume was passed, something that is not a subject, or a subject with wrong limits.',
+  ERR_TOLLGATE_PLAN: 'planOf threw, took too long, or returned neither the name of a plan nor limits.',
   ERR_TOLLGATE_COST: 'The cost of a request is not a whole number from 1.',
-  ERR_TOLLGATE_DECISION: 'refund or settle was given something that is not a decision of this limiter.',
+  ERR_TOLLGATE_DECISION: 'refund or settle was passed something that is not a decision of this limiter.',
   ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',
   ERR_TOLLGATE_STORE_TIMEOUT: 'The store did not answer within the deadline.',
   ERR_TOLLGATE_CLOSED: 'The limiter was closed.',
-  ERR_TOLLGATE_LIMITED:
-    'A request was denied. Given to the error handler of a Fastify application that has set one.',
+  ERR_TOLLGATE_LIMITED: "A request was denied. Only a Fastify application's own error handler gets it.",
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES

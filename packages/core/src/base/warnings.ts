@@ -6,36 +6,38 @@ import { elapsedMs } from './timers.js'
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
     'Requests come through a proxy that the framework does not trust, so its clients count as one.',
-  TOLLGATE_TRUST: 'The framework trusts every proxy, so a client chooses its address.',
+  TOLLGATE_TRUST: 'The framework trusts every proxy, so clients can choose their address.',
   TOLLGATE_STORE:
-    'The store is not reached or does not answer, so onStoreFailure decides. At most once a minute for each reason.',
-  TOLLGATE_STORE_BACK: 'The store decides again, after an outage that was told.',
+    'The store cannot be reached or does not answer, so onStoreFailure decides. At most once a minute for each reason.',
+  TOLLGATE_STORE_BACK: 'The store decides again after an outage with a warning.',
   TOLLGATE_REDIS_CLIENT:
-    'The Redis client is set so that requests can count twice, late or on an old primary, or so that Redis is used again late.',
+    "The Redis client's settings let requests count twice, late or on an old primary, or delay the use of Redis after an outage.",
   TOLLGATE_REDIS_SERVER:
     'Redis is older than Tollgate needs, drops keys when it is full, or refuses WAIT to waitForReplicas.',
-  TOLLGATE_MEMCACHED_CLIENT: 'The Memcached client does not ask a server for a long time after an error.',
-  TOLLGATE_ADDRESS: 'An id is an IP address, and is counted as the address of a client.',
+  TOLLGATE_MEMCACHED_CLIENT: 'After an error, the Memcached client does not use a server for a long time.',
+  TOLLGATE_ADDRESS: "An id is an IP address, so it counts as a client's address.",
   TOLLGATE_PLAN:
-    'A subject has a plan that does not exist, or none where there is no defaultPlan. Once a name.',
+    "A subject's plan does not exist, or it has none and there is no defaultPlan. Once for each name.",
   TOLLGATE_LIMITS:
-    'Subjects bring so many different limits of their own that they are compiled again and again.',
-  TOLLGATE_PROCESSES: 'The memory store is used in several processes, and each of them counts by itself.',
+    'Subjects bring so many different limits of their own that these are compiled again and again.',
+  TOLLGATE_PROCESSES: 'Several processes use the memory store, and each counts by itself.',
   TOLLGATE_POLICY:
-    "A function for onStoreFailure threw or gave no policy, so 'local' was used. At most once a minute.",
+    "A function for onStoreFailure threw or returned no policy, so 'local' was used. At most once a minute.",
   TOLLGATE_LISTENER: 'A listener of an event threw or rejected. At most once a minute.',
   TOLLGATE_REFUND: 'refundWhen threw or rejected, so nothing was given back. At most once a minute.',
-  TOLLGATE_UNVERIFIED: 'byJwtClaim met a token that nothing has verified, and counts its client by address.',
+  TOLLGATE_UNVERIFIED:
+    'byJwtClaim found a token that has not been verified, so its client counts by address.',
   TOLLGATE_LATE_IDENTITY:
-    'identify names nobody when a request is counted, and somebody later: authentication comes after the limiter.',
-  TOLLGATE_NO_IDENTITY: 'identify gave nothing in its first 1000 requests, so all of them count by address.',
-  TOLLGATE_HOOK_ORDER: 'Fastify: this version cannot be told to decide requests after all other hooks.',
+    'identify finds no subject when requests are counted, but finds one later: authentication runs after the limiter.',
+  TOLLGATE_NO_IDENTITY:
+    'identify returned nothing for its first 1000 requests, so all of them count by address.',
+  TOLLGATE_HOOK_ORDER: 'This version of Fastify does not let the plugin run after all other hooks.',
   TOLLGATE_UNDEFINED:
-    'The option store or hashIds was given as undefined, so its default holds. Once an option.',
+    'The option store or hashIds is undefined, so its default applies. Once for each option.',
   TOLLGATE_METRICS: 'Metrics of @tollgate/metrics could not be recorded.',
   TOLLGATE_MOUNTED_TWICE:
-    'One request passed the same limiter twice and was counted twice in the same counters.',
-  TOLLGATE_MADE_IN_HANDLER: 'rateLimit(...) is called for each request, so that none is ever limited.',
+    'A request passed the same limiter twice and was counted twice in the same counters.',
+  TOLLGATE_MADE_IN_HANDLER: 'rateLimit(...) is called for each request, so none is ever limited.',
 } as const
 
 export type WarningCode = keyof typeof WARNING_CODES
