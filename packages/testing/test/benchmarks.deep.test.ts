@@ -106,7 +106,7 @@ test('a section that failed says so beside the others, and one that is too noisy
   const [, text = ''] = stdout.split("## Redis's time per decision (server)")
   const [line] = text.split('\n## ')
   expect(line?.trim()).toBe(
-    '**Left out**, since it was too noisy to judge in 3 tries. floor: read and write each key against itself: 1.50.',
+    '**Left out**, since it was too noisy to judge in 3 tries. floor: read and write each key measured twice: ratio 1.50.',
   )
   const goals = stdout.split('## To reach')[1] ?? ''
   expect(goals.match(/Redis's time per decision.*\| {2}\| too noisy to judge/g)).toHaveLength(5)

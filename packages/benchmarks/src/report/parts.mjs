@@ -17,7 +17,7 @@ export const PARTS = [
     title: 'Throughput',
     sections: ['speed-1', 'speed-64', 'speed-512'],
     charts: ['speed'],
-    see: "Each bar is a limiter's decisions per second on one ioredis client, as a multiple of a bare `INCR` in the same round.",
+    see: "Each bar shows a limiter's decisions per second on one ioredis client, as a multiple of a bare `INCR` in the same round.",
     means: means.speed,
     method: `- *1 in flight*: the next request leaves when the last answer is there. Node and Redis run on a core each and wake each other for
   every request, which takes 5 to 40 µs depending on the machine. If it takes long, all contenders look like \`INCR\`. \`--cores together\`
@@ -31,7 +31,7 @@ export const PARTS = [
     title: 'Latency',
     sections: ['latency'],
     charts: ['latency'],
-    see: 'Each bar is the median time of a decision (p50) at 4000 decisions per second.',
+    see: 'Each bar shows the median time of a decision (p50) at 4000 decisions per second.',
     means: means.latency,
     method: `4000 requests per second are sent, however slow the answers are. Each is counted from the time it was due, so a contender that falls
 behind shows it. The longest times are mostly pauses of the garbage collector and of the machine.`,
@@ -40,7 +40,7 @@ behind shows it. The longest times are mostly pauses of the garbage collector an
     title: 'Accuracy',
     sections: ['accuracy'],
     charts: ['accuracy'],
-    see: 'A limit of 100 gets 300 requests around the end of a window. Each bar is how many it lets through; 100 is right.',
+    see: 'A limit of 100 gets 300 requests around the end of a window. Each bar shows how many it lets through. 100 is right.',
     means: means.accuracy,
     method: `- *Over the seam*: one request when a window of 2 s begins, 150 shortly before its end and 150 shortly after, like the seconds 58 and 02 of a
   minute. The figure is how many of these 300 pass.
@@ -54,7 +54,7 @@ sliding log is exact, and the default.`,
     title: 'A flood from one denied tenant',
     sections: ['flood'],
     charts: ['flood'],
-    see: 'One tenant is over its limit and keeps asking. Each bar is the answers per second from one process, with 64 requests in flight.',
+    see: 'One tenant is over its limit and keeps asking. Each bar shows the answers per second from one process, with 64 requests in flight.',
     means: means.flood,
     method: `rate-limiter-flexible can keep denied keys in the memory of the process until the window ends (\`inMemoryBlockOnConsumed\`). With a token
 bucket the tenant gets a unit back every 60 ms, and is let through then.`,
@@ -63,7 +63,7 @@ bucket the tenant gets a unit back every 60 ms, and is let through then.`,
     title: 'HTTP',
     sections: ['http-express', 'http-fastify', 'http-koa'],
     charts: ['http-express', 'http-fastify', 'http-koa'],
-    see: 'Each bar is the requests per second of a tiny application behind a limiter, as a multiple of the same application without one.',
+    see: 'Each bar shows the requests per second of a tiny application behind a limiter, as a multiple of the same application without one.',
     means: means.http,
     method: `A small JSON answer to a request with an API key, behind each limiter's own middleware. rate-limiter-flexible and \`INCR\` have none: theirs
 is written by hand, sets no headers and answers a denial with 17 bytes. Server and client are separate processes. Without a limiter,
@@ -83,7 +83,7 @@ them count as CPU time.`,
     title: "Redis's time per decision",
     sections: ['server'],
     charts: ['server'],
-    see: 'Each bar is the time Redis spends in commands for one decision, in batches of 64. The floor only reads and writes the keys.',
+    see: 'Each bar shows the time Redis spends in commands for one decision, in batches of 64. The floor only reads and writes the keys.',
     means: means.server,
     method: `By \`commandstats\`: the time Redis takes to run the commands, without reading and writing sockets, for batches of 64 requests over
 10 000 subjects. The floor is one script that reads all keys, unpacks and packs 22 bytes and writes each back. No script that keeps its state in
@@ -93,7 +93,7 @@ a key does less. Denials reach the script here: \`denials: false\`.`,
     title: "Redis's memory",
     sections: ['bytes'],
     charts: ['bytes'],
-    see: 'Each bar is the memory that one subject takes in Redis.',
+    see: 'Each bar shows the memory that one subject takes in Redis.',
     means: means.bytes,
     method: `The growth of \`used_memory\`, divided by the subjects: the key, its entry in Redis's tables, and its expiry. The requests of a subject
 are spread evenly over its window, by a clock that the store is given. A counter takes the same for any number of requests, a log in a sorted
@@ -103,7 +103,7 @@ set 20 to 126 bytes for each. The bare key holds only a time and a level: Redis'
     title: 'Decisions in memory',
     sections: ['in-memory'],
     charts: ['in-memory'],
-    see: 'Each bar is the time of one decision without Redis.',
+    see: 'Each bar shows the time of one decision without Redis.',
     means: means.memory,
     method: `One awaited decision after another, each contender in its own process. express-rate-limit's memory store adds one to an object per key.
 It knows no other limits, and no time to retry.`,
@@ -124,8 +124,8 @@ left out, since the server's own needs exceed them. Sizes are measured one after
     see: 'The tables compare a plan with `lease: true` to the same plan without it.',
     means: means.leases,
     method: `The plan is a token bucket that denies nothing. Requests come 64 at a time, and the event loop has a turn after them, as with requests
-from a network. One command can carry several requests: without leases a batch of them, with leases mostly one renewal. None of the
-10 000 tenants is asked for often enough to be leased.`,
+from a network. One command can carry several requests. Without leases it is a batch of requests, with leases mostly one renewal. None of the
+10 000 tenants is busy enough for a lease.`,
   },
   {
     title: 'Commands against offered load',
@@ -197,10 +197,10 @@ Tollgate's windows slide, those of rate-limiter-flexible are fixed.
     see: 'Four processes with different clocks ask for one tenant. The table shows how many requests a limit of 200 per second lets through.',
     means: means.memcachedClocks,
     method: `The clocks are 0, 2 and 4 s ahead, and 2 s behind. Each process has 20 callers, which pause for 2 ms after a denial; denials are
-remembered. *Most*: decisions that lie wholly in any true window that is 0.25 s shorter than the limit's, where the
+remembered. *Most* counts the decisions that lie entirely in a window of true time, 0.25 s shorter than the limit's. Its stated
 [bound](../guides/plans-and-limits.md#algorithms) is just under two quotas. *In 60 s*: from the first request on. An exact counter, such as a
-sliding log, lets the quota in at once, and again each second. A sliding window can let in a little more, if its first window is shorter than
-a second.`,
+sliding log, lets the quota in at once, and again each second. A sliding window can let in a little more, if the run begins in the middle of a
+window.`,
   },
   {
     title: 'Import time and size',

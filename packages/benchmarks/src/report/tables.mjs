@@ -23,7 +23,7 @@ export function sectionTables(run, name, { tables, placement }, level = '###') {
     .map((layout) => {
       const { grid, title, reference } = layout
       const text = noise[grid]
-        ? leftOut(`${reference} against itself: ${spread(noise[grid])}`, tries)
+        ? leftOut(againstItself(reference, noise[grid]), tries)
         : `${gridTable(grids[grid], layout)}${controlText(run, name, layout)}`
       return title ? `${level} ${title}\n\n${text}` : text
     })
@@ -63,7 +63,9 @@ function rangeOf(values) {
   return least === most ? String(most) : `${least} to ${most}`
 }
 
+const againstItself = (reference, ratio) => `${reference} measured twice: ratio ${spread(ratio)}`
+
 function controlText(run, section, layout) {
   const found = controlOf(run, section, layout)
-  return found ? `\n\n${layout.reference} against itself: ${spread(found)}.` : ''
+  return found ? `\n\n${againstItself(layout.reference, found)}.` : ''
 }
