@@ -188,7 +188,7 @@ export function processes(run) {
   return told(
     [spanOf(ratios.filter((value) => value !== undefined))],
     (ours) =>
-      `Tollgate's token bucket keeps ${ours} times the rate of a bare \`INCR\` with 1 to 8 processes.`,
+      `Tollgate's token bucket makes ${ours} times the decisions of a bare \`INCR\` with 1 to 8 processes.`,
   )
 }
 

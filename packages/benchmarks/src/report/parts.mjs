@@ -140,8 +140,8 @@ below what is asked for, that core is busy.`,
     sections: ['processes'],
     see: 'The tables compare 1 to 8 processes that share a Redis, each with 64 requests in flight.',
     means: means.processes,
-    method: `Processes and the client share the cores that Redis leaves. So more processes than cores show that nothing breaks down, not how
-fast they could be.`,
+    method: `Processes and the client share the cores that Redis leaves. So rows with more processes than cores show
+that nothing breaks down. They do not show the best speed.`,
   },
   {
     title: 'Cluster',

@@ -82,7 +82,7 @@ function costTable({ lone, batched, renewal, script, renewals, processSpeed }) {
 }
 
 function computedText({ renewals }) {
-  return `Without leases, Redis's load depends on the requests. With leases it depends on the number of *hot pairs*: a process and a busy tenant.
+  return `Without leases, Redis's load depends on the number of requests. With leases it depends on the number of *hot pairs*: a process and a busy tenant.
 Each pair renews ${digits(renewals)} times a second, and a renewal serves everything that was asked for since the last one.
 
 The table assumes that Redis, which decides in one thread, is ${percent(BUSY)} busy. If tenants are spread over several shards, each shard carries as
@@ -104,7 +104,7 @@ function carryTable({ lone, batched, renewal, renewals }) {
 }
 
 function fleetText() {
-  return `One tenant is in one shard, however many there are. Here ${PROCESSES.toLocaleString('en')} processes share its requests evenly. The table shows how many
+  return `A tenant is in one shard, however many shards there are. Here ${PROCESSES.toLocaleString('en')} processes share its requests evenly. The table shows how many
 cores the shard would need. No Redis has more than 1.
 
 - A lease must serve at least ${HOT_REQUESTS} requests. A process that asks less often asks Redis each time ("not hot").
@@ -146,8 +146,8 @@ function simulatedText({ results }) {
 
 - *From leases* is the share of requests that need no command. Most tenants are small and seldom leased, so most remaining commands are
   theirs.
-- *Fair* compares the shares that processes get of what they ask for (Jain's index): 1 is the same share for all. The figures are the mean and the least
-  for tenants over their plan.
+- *Fair* compares the shares that processes get of what they ask for (Jain's index): 1 is the same share for all. The figures are the mean and the lowest of tenants
+  over their plan.
 - *Longest without* is the longest time that a process was always denied while others served units from leases.`
 }
 
