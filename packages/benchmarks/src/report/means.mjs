@@ -124,7 +124,7 @@ export function cpu(run) {
   return told(
     [ratios('allowed'), ratios('denied')],
     (allowed, denied) =>
-      `Tollgate takes ${allowed} times the CPU time of the same headers by hand if requests pass, and ${denied} times if they are denied.`,
+      `Tollgate takes ${allowed} times the CPU time of the same headers by hand if requests pass. For denied requests it is ${denied} times.`,
   )
 }
 
@@ -159,7 +159,7 @@ export function growth(run) {
   return told(
     [ratio('subjects', '1000000', '10000'), ratio('quota', '100000', '100'), each].map(figure),
     (subjects, quota, limit) =>
-      `A million subjects cost Redis ${subjects} times as much per decision as 10 000, and a quota of 100 000 costs ${quota} times as much as one of 100. Each further limit in a plan adds ${limit} µs.`,
+      `A million subjects cost Redis ${subjects} times as much per decision as 10 000. A quota of 100 000 costs ${quota} times as much as one of 100. Each further limit in a plan adds ${limit} µs.`,
   )
 }
 
@@ -178,7 +178,7 @@ export function leaseCurve(run) {
   return told(
     [fewer('1'), fewer('4')],
     (one, four) =>
-      `At 10 000 decisions per second for one tenant, leases need ${one} times fewer Redis commands in one process, and ${four} times fewer in four.`,
+      `At 10 000 decisions per second for one tenant, leases need ${one} times fewer Redis commands in one process. In four processes it is ${four} times fewer.`,
   )
 }
 
@@ -203,7 +203,7 @@ export function cluster(run) {
   return told(
     [ratios(64), ratios(1)],
     (many, one) =>
-      `On 1 to 3 shards, a token bucket makes ${many} times the decisions of a bare \`INCR\` with 64 requests in flight, and ${one} times with one. More shards mean smaller batches.`,
+      `On 1 to 3 shards, a token bucket makes ${many} times the decisions of a bare \`INCR\` with 64 requests in flight. With one request it is ${one} times. More shards mean smaller batches.`,
   )
 }
 
@@ -213,7 +213,7 @@ export function inFlight(run) {
   return told(
     [ratio('lone'), ratio('batches')],
     (lone, batches) =>
-      `A limit such as \`'20 concurrent'\` costs Redis ${lone} times as much as a rate limit alone, and ${batches} times in batches, since each request also gives its slot back.`,
+      `A limit such as \`'20 concurrent'\` costs Redis ${lone} times as much as a rate limit alone, since each request also gives its slot back. In batches it is ${batches} times.`,
   )
 }
 

@@ -19,8 +19,8 @@ export const PARTS = [
     charts: ['speed'],
     see: "Each bar shows a limiter's decisions per second on one ioredis client, as a multiple of a bare `INCR` in the same round.",
     means: means.speed,
-    method: `- *1 in flight*: the next request leaves when the last answer is there. Node and Redis run on a core each and wake each other for
-  every request, which takes 5 to 40 µs depending on the machine. If it takes long, all contenders look like \`INCR\`. \`--cores together\`
+    method: `- *1 in flight*: the next request leaves when the last answer is there. Node and Redis run on a core each and wake each other for every
+  request. That takes 5 to 40 µs, depending on the machine. If it takes long, all contenders look like \`INCR\`. \`--cores together\`
   measures without it.
 - *64 in flight*: 64 requests are pending at any time. *512 in flight*: Node is always busy, so its work per decision sets the rate.
 - *Node µs* and *Redis µs* are CPU time per decision, of this process and of the whole server. *Bytes* are those on the wire, one way each.
@@ -67,7 +67,7 @@ bucket the tenant gets a unit back every 60 ms, and is let through then.`,
     means: means.http,
     method: `A small JSON answer to a request with an API key, behind each limiter's own middleware. rate-limiter-flexible and \`INCR\` have none: theirs
 is written by hand, sets no headers and answers a denial with 17 bytes. Server and client are separate processes. Without a limiter,
-Fastify is so fast that the client takes a good part of the other core, so all ratios to it are a little too high.`,
+Fastify is so fast that the client takes a good part of the other core. So all ratios to it are a little too high.`,
   },
   {
     title: 'CPU time per HTTP request',

@@ -158,7 +158,7 @@ function simulationMethod({ results }) {
 - Requests are spread over tenants by Zipf's law. A tenant's requests go to some of the ${processes} processes, most of them to the first.
 - ${crashesPerSecond} processes crash per second. A crashed process holds its units until its lease ends: at most half a second, or a 64th of the shortest
   window.
-- Half of the tenants have plans for one and a half times what they ask for, and the others for 30 % less than they ask for.
+- Half of the tenants have plans for one and a half times what they ask for. The other plans allow 30 % less than their tenants ask for.
 - A command takes 0.8 ms there and back on average. Requests from one process within 1 ms travel together.
 - *Fair* and *longest without* count processes that ask for the tenant at least 10 times a second.`
 }
