@@ -45,7 +45,8 @@ behind shows it. The longest times are mostly pauses of the garbage collector an
     method: `- *Over the seam*: one request when a window of 2 s begins, 150 shortly before its end and 150 shortly after, like the seconds 58 and 02 of a
   minute. The figure is how many of these 300 pass.
 - *4 processes at once*: 4 × 200 requests together.
-- *Second clock*: a process uses up the quota of 10 s. Then a process asks whose clock is 30 s ahead or behind.
+- *Second clock*: a process uses up the quota of 10 s. Then another process asks, with its clock 30 s ahead or
+  behind.
 
 Two numbers mean that repeats differed. The [worst cases](../guides/plans-and-limits.md#algorithms) of Tollgate's algorithms are documented. The
 sliding log is exact, and the default.`,
