@@ -1,7 +1,7 @@
 // Shared by npm test, npm start and npm run bench: named steps, dependencies, and pnpm without an installation.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +18,7 @@ export const publishedFolders = readdirSync(join(root, 'packages'))
 const { devEngines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const pnpm = `pnpm@${devEngines.packageManager.version}`
 const stamp = join(root, 'node_modules/.tollgate-installed')
+const built = join(root, 'node_modules/.tollgate-built')
 const windows = process.platform === 'win32'
 const children = new Set()
 
@@ -35,24 +36,24 @@ export async function step(name, work) {
 
 /** Installs the dependencies, unless they were installed for this lock file before. */
 export async function install() {
-  const wanted = fingerprint()
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return { code: 0 }
+  if (isInstalled()) return { code: 0 }
   process.stderr.write('(the first time, from the network) ')
   const installed = await viaPnpm(['install', '--frozen-lockfile', '--config.confirmModulesPurge=false'], {
     quiet: true,
   })
-  if (installed.code === 0) writeFileSync(stamp, wanted)
+  if (installed.code === 0) writeFileSync(stamp, fingerprint())
   return installed
 }
 
 /** Builds every package that has a build script. */
 export const build = () => exec(['turbo', 'run', 'build', '--output-logs=errors-only'], { quiet: true })
 
-/** Installs and builds, as programs of the workspace need. Ends this process if that fails. */
+/** Installs and builds what has changed, as programs of the workspace need. Ends this process if that fails. */
 export async function prepare() {
-  for (const [name, work] of Object.entries({ install, build })) {
-    if ((await step(name, work)) !== 0) process.exit(1)
-  }
+  if (!isInstalled() && (await step('install', install)) !== 0) process.exit(1)
+  if (isBuilt()) return
+  if ((await step('build', build)) !== 0) process.exit(1)
+  writeFileSync(built, stateOfPackages())
 }
 
 /** Runs a tool of the workspace with pnpm on its PATH, which turbo needs. */
@@ -91,6 +92,34 @@ export function viaPnpm(args, options) {
 function fingerprint() {
   const lock = readFileSync(join(root, 'pnpm-lock.yaml'))
   return createHash('sha256').update(lock).update(`${pnpm} ${process.platform} ${process.arch}`).digest('hex')
+}
+
+const isInstalled = () => existsSync(stamp) && readFileSync(stamp, 'utf8') === fingerprint()
+
+const isBuilt = () => existsSync(built) && readFileSync(built, 'utf8') === stateOfPackages()
+
+/** The names, sizes and times of all files that packages are built from, and of what was built. */
+function stateOfPackages() {
+  const hash = createHash('sha256').update(fingerprint())
+  const parts = ['src', 'scripts', 'dist', 'package.json', 'tsconfig.build.json']
+  const packages = readdirSync(join(root, 'packages'))
+    .filter((name) => existsSync(join(root, 'packages', name, 'tsconfig.build.json')))
+    .flatMap((name) => parts.map((part) => `packages/${name}/${part}`))
+  for (const part of ['tools', 'tsconfig.base.json', 'turbo.json', ...packages]) {
+    for (const file of filesOf(join(root, part))) {
+      const { size, mtimeMs } = statSync(file)
+      hash.update(`${file} ${size} ${mtimeMs}\n`)
+    }
+  }
+  return hash.digest('hex')
+}
+
+/** The path itself, or everything in the folder; nothing if there is no such path. */
+function filesOf(path) {
+  if (!existsSync(path)) return []
+  if (!statSync(path).isDirectory()) return [path]
+  const names = readdirSync(path, { recursive: true })
+  return names.map((name) => join(path, name)).toSorted()
 }
 
 const exitCode = (signal) => 128 + constants.signals[signal]
