@@ -1,31 +1,30 @@
-// A client that checks what the examples answer. They are started by importing them, after this module.
+// Starts an example, and with --once asks it what a user would and checks the answers. The examples know nothing of it.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limiters } from './patient.js'
 
-export const isOnce = process.argv.includes('--once')
+const isOnce = process.argv.includes('--once')
 
-// A run that checks must find nothing used, and a busy machine must not look like a fault of Redis.
-if (isOnce) {
-  Object.assign(process.env, { PORT: '0', REDIS_PREFIX: `example:${randomUUID()}`, DEADLINE_MS: '5000' })
-}
-
-/** What was seen that should not have been. */
+/** What was not as expected. */
 const faults = []
 
-/** Prints what happened, beside what should have. */
+/** Prints what was asked and answered, and what should have been if that differs. */
 export function check(what, got, expected) {
   const [is, should] = [JSON.stringify(got), JSON.stringify(expected)]
+  const isRight = is === should
   process.stdout.write(
-    `${is === should ? 'ok   ' : 'WRONG'} ${what}: ${is}${is === should ? '' : `, not ${should}`}\n`,
+    `${isRight ? 'ok   ' : 'WRONG'} ${what}: ${is}${isRight ? '' : `, expected ${should}`}\n`,
   )
-  if (is !== should) faults.push(what)
+  if (!isRight) faults.push(what)
 }
 
-/** Asks until it is so, for what happens after an answer; resolves with the last value. */
+/** Asks until the answer is the expected one, for what happens after a response. Resolves to the last answer. */
 export async function eventually(ask, expected) {
   let value = await ask()
   for (let i = 0; i < 500 && value !== expected; i += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await sleep(20)
     value = await ask()
   }
   return value
@@ -41,33 +40,67 @@ export async function statuses(count, ask) {
   return seen
 }
 
-/** The address of a server, once it listens. */
-export async function urlOf(server) {
-  if (!server.listening) await once(server, 'listening')
-  return `http://127.0.0.1:${server.address().port}`
-}
+/** Node's argument that makes a process of its own count as this run does. */
+export const AS_THIS_RUN = `--import=${new URL('register.js', import.meta.url)}`
 
 /**
- * Tries an example: with --once it is asked what it should answer, is closed, and the exit code says whether all was
- * right; else it stays up, until a signal that the example itself hears.
+ * Runs an example in this process. With --once it is asked, checked and stopped, and the exit code says whether all was
+ * right. Otherwise it stays up until a signal.
  *
- * @param app   what the example exports: `{ server, limiter, close }`
- * @param drive asks the example what a user would, and checks
- * @param hint  lines to try, made of its address, printed where it stays up
+ * @param program the URL of its program
+ * @param options `drive(url, limiters)` asks and checks; `hint(url)` gives lines to try; `limiter` replaces options of its
+ *                limiters, and `env` sets environment variables, with --once
  */
-export async function play({ server, limiter, close }, { drive, hint }) {
-  const url = await urlOf(server)
+export async function play(program, { drive, hint, limiter = {}, env = {} }) {
   if (!isOnce) {
-    const lines = hint(url).map((line) => `  ${line}\n`)
-    process.stdout.write(`Try:\n${lines.join('')}`)
+    await import(program)
+    const url = `http://localhost:${process.env.PORT ?? 3000}`
+    process.stdout.write(
+      `Try:\n${hint(url)
+        .map((line) => `  ${line}\n`)
+        .join('')}`,
+    )
     return
   }
-  await drive(url)
-  // Without its store it would answer by the failure policy, which shows something else.
-  check('the store decided all of it', limiter.stats().storeErrors, 0)
-  await close()
-  process.stdout.write(
-    faults.length === 0 ? 'All as it should be.\n' : `${faults.length} things were wrong.\n`,
+  const port = await freePort()
+  Object.assign(process.env, env, { PORT: String(port), EXAMPLE_RUN: randomUUID() })
+  process.env.EXAMPLE_OPTIONS = JSON.stringify({ deadlineMs: 5000, ...limiter })
+  await import('./register.js')
+  await import(program)
+  await listens(port)
+  await drive(`http://127.0.0.1:${port}`, limiters)
+  const errors = limiters.map((one) => one.stats().storeErrors)
+  check(
+    'the store decided every request: its errors',
+    errors,
+    limiters.map(() => 0),
   )
+  process.emit('SIGTERM')
+  const isClosed = () => limiters.every((one) => one.health().status === 'closed')
+  check('SIGTERM stops the example: its limiters are closed', await eventually(isClosed, true), true)
+  process.stdout.write(faults.length === 0 ? 'All as expected.\n' : `${faults.length} answers were wrong.\n`)
   process.exitCode = faults.length === 0 ? 0 : 1
+}
+
+async function freePort() {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Waits until a port accepts connections. Sends no request, since it would be counted. */
+async function listens(port) {
+  for (;;) {
+    const socket = connect(port, '127.0.0.1')
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    if (isOpen) return
+    await sleep(20)
+  }
 }

@@ -1,7 +1,7 @@
-// What a client must see of the SaaS API, on each framework alike.
+// What a client sees of the SaaS API, the same on each framework.
 import { check, eventually, play, statuses } from './index.js'
 
-/** What the examples say of a client's address, and of exports an hour. */
+/** What the examples allow an address a minute, and a tenant in exports an hour. */
 const GUARD = 400
 const EXPORTS = 2
 
@@ -19,68 +19,74 @@ async function drive(url) {
   }
 
   const many = GUARD + 10
-  check('health checks are not limited', await statuses(many, () => ask('/health')), { 200: many })
-  check('acme is on free: 5 a minute', await statuses(7, () => ask('/items', KEYS.acme)), { 200: 5, 429: 2 })
-  check('initech is on starter: 20 a minute', await statuses(22, () => ask('/items', KEYS.initech)), {
-    200: 20,
-    429: 2,
+  check(`${many} health checks, which are not limited`, await statuses(many, () => ask('/health')), {
+    200: many,
   })
-  check('search has counters of its own', await statuses(7, () => ask('/search', KEYS.acme)), {
+  check('7 requests of acme, on a plan of 5 a minute', await statuses(7, () => ask('/items', KEYS.acme)), {
     200: 5,
     429: 2,
   })
-  checkDenial(await ask('/items', KEYS.acme))
-
   check(
-    `${EXPORTS} exports an hour, whatever the plan`,
-    await statuses(EXPORTS + 1, () => ask('/export', KEYS.globex, 'POST')),
-    { 200: EXPORTS, 429: 1 },
+    '22 requests of initech, on a plan of 20 a minute',
+    await statuses(22, () => ask('/items', KEYS.initech)),
+    { 200: 20, 429: 2 },
   )
-  const denied = await ask('/export', KEYS.globex, 'POST')
-  check('it says which limit', (await denied.json())['violated-policies'], ['export.hour'])
+  check(
+    '7 searches of acme, which have counters of their own',
+    await statuses(7, () => ask('/search', KEYS.acme)),
+    { 200: 5, 429: 2 },
+  )
+  await checkDenial(await ask('/items', KEYS.acme))
+  await checkExports(ask)
+
   const before = await leftOfHour()
-  check('exports that were denied took nothing of the plan', before, 1000 - EXPORTS - 1)
-  check('what fails', await statuses(3, () => ask('/flaky', KEYS.globex)), { 500: 3 })
-  // Units come back after the answer. Each look costs one, so what is expected sinks with the looks.
+  check('left of 1000 an hour: denied exports took nothing', before, 1000 - EXPORTS - 1)
+  check('3 requests that fail on our side', await statuses(3, () => ask('/flaky', KEYS.globex)), { 500: 3 })
+  // Units come back after the response. Each look costs one.
   let looks = 0
   const back = await eventually(async () => (await leftOfHour()) + looks++, before - 1)
-  check('costs nothing', back, before - 1)
-
+  check('left of the hour: the failed requests cost nothing', back, before - 1)
   await checkGuard(ask, () => GUARD - guarded)
 }
 
-/** Strangers are held off by address, and everyone on that address with them. */
+async function checkExports(ask) {
+  const exports = await statuses(EXPORTS + 1, () => ask('/export', KEYS.globex, 'POST'))
+  check(`${EXPORTS + 1} exports, of which ${EXPORTS} an hour are allowed`, exports, { 200: EXPORTS, 429: 1 })
+  const denied = await (await ask('/export', KEYS.globex, 'POST')).json()
+  check('the limit that the denial names', denied['violated-policies'], ['export.hour'])
+}
+
+/** The guard by address holds strangers off, and everyone else on their address. */
 async function checkGuard(ask, left) {
   const stranger = await ask('/items', 'made-up')
-  const seen = [stranger.status, stranger.headers.get('ratelimit')]
-  check('a guard that lets pass says nothing', seen, [401, null])
+  check('status of an unknown key', stranger.status, 401)
+  check('headers of the guard on that answer: none', stranger.headers.get('ratelimit'), null)
   const most = left()
   check(
-    'made-up keys are turned away, and held off once the address has used its guard',
+    `${most + 10} more unknown keys, until the guard of ${GUARD} a minute is used up`,
     await statuses(most + 10, () => ask('/items', 'made-up')),
     { 401: most, 429: 10 },
   )
-  check('which holds off its tenants, too', (await ask('/items', KEYS.globex)).status, 429)
+  check('a tenant on that address is held off, too', (await ask('/items', KEYS.globex)).status, 429)
 }
 
-/** A denial tells a client what it is held to, and when to come back. */
-function checkDenial({ status, headers }) {
-  check('a denial names the plan', [status, headers.get('ratelimit-policy')], [429, '"minute";q=5;w=60'])
+async function checkDenial({ status, headers }) {
+  check('a denial: status and policy', [status, headers.get('ratelimit-policy')], [429, '"minute";q=5;w=60'])
   const wait = Number(headers.get('retry-after'))
-  check('and when to come back', wait >= 1 && wait <= 60, true)
-  check('and is not kept by caches', headers.get('cache-control'), 'no-store')
+  check('its Retry-After is within the minute', wait >= 1 && wait <= 60, true)
+  check('caches must not keep it', headers.get('cache-control'), 'no-store')
 }
 
-/** Tries one of the three. */
-export function playSaas(app) {
+/** Runs one of the three. */
+export function playSaas(program) {
   const hint = (url) => [
     `curl -i ${url}/items -H 'x-api-key: key-of-acme'              # free: 5 a minute, then 429`,
     `curl -i ${url}/items -H 'x-api-key: key-of-initech'           # starter: 20 a minute`,
-    `curl -i ${url}/search -H 'x-api-key: key-of-acme'             # counted apart`,
+    `curl -i ${url}/search -H 'x-api-key: key-of-acme'             # has counters of its own`,
     `curl -i -X POST ${url}/export -H 'x-api-key: key-of-globex'   # pro, and ${EXPORTS} exports an hour`,
     `curl -i ${url}/flaky -H 'x-api-key: key-of-globex'            # fails, and costs nothing`,
     `curl -i ${url}/items -H 'x-api-key: made-up'                  # 401, and 429 after ${GUARD} a minute`,
     `curl -i ${url}/health                                         # not limited`,
   ]
-  return play(app, { drive, hint })
+  return play(program, { drive, hint })
 }

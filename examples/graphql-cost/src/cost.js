@@ -1,9 +1,9 @@
-// What a query costs: a unit for each field, as often as the lists that it stands in are long.
+// What a query costs: a unit for each field, times the length of the lists around it.
 import { getArgumentValues, getNamedType, getVariableValues, Kind } from 'graphql'
 
 const LONGEST_LIST = 100
 
-/** How many entries a list has at most. The resolvers ask it, too, so that nothing costs less than it gives. */
+/** The most entries of a list. Resolvers ask it too, so that no list is longer than what was paid for. */
 export const lengthOf = ({ first }) => Math.min(Math.max(first, 0), LONGEST_LIST)
 
 /**
@@ -25,7 +25,7 @@ export function costOf(schema, document, operation, given) {
       .filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)
       .map((fragment) => [fragment.name.value, fragment]),
   )
-  // Each fragment once, however often it is spread: else a short query takes long to price.
+  // Each fragment is priced once, however often it is spread. Otherwise a short query could take very long.
   const known = new Map()
   const ofFragment = (name) => {
     const { typeCondition, selectionSet } = fragments.get(name)
@@ -49,11 +49,11 @@ export function costOf(schema, document, operation, given) {
     selections.reduce((sum, node) => sum + ofSelection(node, parent), 0)
 
   const cost = ofSet(operation.selectionSet, schema.getRootType(operation.operation))
-  // Fragments of fragments can name more fields than a number can count; a cost is a whole one.
+  // Nested fragments can name more fields than a number can hold exactly.
   return Math.min(cost, Number.MAX_SAFE_INTEGER)
 }
 
-/** What an answer really holds: a unit for each field of it. */
+/** What an answer holds: a unit for each of its fields. */
 export function sizeOf(data) {
   if (Array.isArray(data)) return data.reduce((sum, entry) => sum + sizeOf(entry), 0)
   if (typeof data !== 'object' || data === null) return 0

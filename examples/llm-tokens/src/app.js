@@ -1,26 +1,26 @@
-// A language model API: tokens a minute. What an answer can take is reserved, what it did take is committed.
+// A language model API with a limit of tokens a minute. It reserves what an answer can use, and commits what it did use.
 // To copy, with a model of yours: npm install @tollgate/express express ioredis
 import { toHttpResponse, byIp, createLimiter, memoryStore, redisStore } from '@tollgate/express'
 import express from 'express'
 import { Redis } from 'ioredis'
 import { complete, tokensOf } from './model.js'
 
-const { PORT = '3000', REDIS_URL, REDIS_PREFIX = 'llm', DEADLINE_MS = '100' } = process.env
+const { PORT = '3000', REDIS_URL } = process.env
 
-// With a Redis all instances count together; without one each process counts by itself.
+// With Redis all instances count together. Without it each process counts for itself.
 const redis = REDIS_URL
   ? new Redis(REDIS_URL, {
       autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
       retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
     })
   : undefined
-const store = redis ? redisStore(redis, { prefix: REDIS_PREFIX }) : memoryStore()
-export const limiter = createLimiter({ store, limit: '1000/min', deadlineMs: Number(DEADLINE_MS) })
+const store = redis ? redisStore(redis) : memoryStore()
+const limiter = createLimiter({ store, limit: '1000/min' })
 
-/** No answer is longer, in tokens, or takes longer. */
+/** The longest answer in tokens, and the longest time that it takes. */
 const [LONGEST, SLOWEST] = [500, '2min']
 
-// In an app of your own: a look-up in your database. An unknown key is nobody, and counts by the client's address.
+// In your app: a look-up in your database. A request with an unknown key counts against the client's address.
 const tenants = new Map(['ada', 'bob', 'eve'].map((id) => [`key-of-${id}`, id]))
 const byAddress = byIp()
 const tenantOf = (req) => tenants.get(req.get('x-api-key') ?? '') ?? byAddress(req)
@@ -34,7 +34,7 @@ app.post('/complete', express.json(), async (req, res) => {
     return
   }
   const asked = tokensOf(prompt)
-  // Before the model begins: nobody else can take these tokens, and an answer is never cut off for want of them.
+  // Before the model begins: nobody else can take these tokens meanwhile, so no answer is cut off half-way.
   const held = await limiter.reserve(tenantOf(req), { cost: asked + most, for: SLOWEST })
   const { status, headers, body } = toHttpResponse(held.decision, { accept: req.get('accept') })
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
@@ -44,7 +44,7 @@ app.post('/complete', express.json(), async (req, res) => {
   }
   let given = 0
   const leaving = new AbortController()
-  res.once('close', () => leaving.abort()) // at the end, too; then it changes nothing
+  res.once('close', () => leaving.abort()) // also at the end, where it changes nothing
   try {
     for await (const word of complete(prompt, { most, signal: leaving.signal })) {
       given += 1
@@ -52,7 +52,7 @@ app.post('/complete', express.json(), async (req, res) => {
     }
     res.end()
   } finally {
-    // Also where the client has left: what the model did so far was paid for.
+    // Also if the client has left: the tokens so far were made.
     await held.commit(asked + given)
   }
 })
@@ -61,15 +61,15 @@ app.use((error, _req, res, _next) => {
   else res.status(error.status ?? 500).json({ error: error.message })
 })
 
-export const server = app.listen(Number(PORT), () => {
+const server = app.listen(Number(PORT), () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 
-/** In this order: what is under way is answered, what is owed is charged, and then nothing needs Redis any more. */
-export async function close() {
-  server.keepAliveTimeout = 1 // ms; else a client that keeps its connection would hold the process back
+/** The order matters: requests under way are answered, then what is owed is charged, and then Redis is not needed. */
+async function close() {
+  server.keepAliveTimeout = 1 // ms; or a client that keeps its connection open would keep the process alive
   await new Promise((resolve) => server.close(resolve))
   await limiter.close()
-  redis?.disconnect() // not quit(), which would wait for a Redis that hangs
+  redis?.disconnect() // quit() would wait for a Redis that hangs
 }
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, close)

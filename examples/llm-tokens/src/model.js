@@ -1,14 +1,14 @@
-// A model that makes words up. One that you pay for tells the same: how many tokens an answer took.
+// A model that makes words up, in place of yours.
 const WORDS = ['the', 'quick', 'brown', 'fox', 'jumps', 'over', 'the', 'lazy', 'dog']
 
-/** About so many tokens a text has. */
+/** About how many tokens a text has. */
 export const tokensOf = (text) => text.split(/\s+/).filter(Boolean).length
 
 /**
- * Answers a prompt word by word, each of them a token, with as many as the prompt has, times three.
+ * Answers a prompt word by word, each a token: three times as many as the prompt has.
  *
- * @param most   the most tokens of the answer
- * @param signal ends it, since every token costs
+ * @param most   the most tokens that the answer may have
+ * @param signal ends the answer
  */
 export async function* complete(prompt, { most, signal }) {
   const length = Math.min(tokensOf(prompt) * 3, most)

@@ -1,28 +1,27 @@
-// An organisation, a user of it, and the client's address: all must have room, or nothing is taken of any.
+// Limits for an organisation, its user and the client's address. All must have room, or nothing is taken from any.
 // To copy: npm install @tollgate/express express ioredis
 import { byIp, createLimiter, memoryStore, rateLimit, redisStore } from '@tollgate/express'
 import express from 'express'
 import { Redis } from 'ioredis'
 
-const { PORT = '3000', REDIS_URL, REDIS_PREFIX = 'several-subjects', DEADLINE_MS = '100' } = process.env
+const { PORT = '3000', REDIS_URL } = process.env
 
-// With a Redis all instances count together; without one each process counts by itself.
+// With Redis all instances count together. Without it each process counts for itself.
 const redis = REDIS_URL
   ? new Redis(REDIS_URL, {
       autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
       retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
     })
   : undefined
-const store = redis ? redisStore(redis, { prefix: REDIS_PREFIX }) : memoryStore()
-export const limiter = createLimiter({
+const store = redis ? redisStore(redis) : memoryStore()
+const limiter = createLimiter({
   store,
   plans: { team: '6/min', seat: '4/min', address: '9/min' },
   defaultPlan: 'address',
-  deadlineMs: Number(DEADLINE_MS),
 })
 const byAddress = byIp({ plan: 'address' })
 
-// In an app of your own: authentication, by a look-up or a verified token.
+// In your app: authentication by a look-up or a verified token.
 const users = new Map([
   ['key-of-ada', { org: 'acme', name: 'ada' }],
   ['key-of-bob', { org: 'acme', name: 'bob' }],
@@ -39,11 +38,11 @@ app.use((req, res, next) => {
 app.use(
   rateLimit({
     limiter,
-    // Ids are one namespace, so each says what it is of.
+    // All ids share one namespace, so each begins with its kind.
     identify: (req) => [
       { id: `org:${req.user.org}`, plan: 'team' },
       { id: `user:${req.user.name}`, plan: 'seat', label: 'user' },
-      byAddress(req), // called by its plan: address.minute
+      byAddress(req), // its limits are named by the plan: address.minute
     ],
   }),
 )
@@ -52,15 +51,15 @@ app.get('/', (req, res) => {
   res.json(Object.fromEntries(left))
 })
 
-export const server = app.listen(Number(PORT), () => {
+const server = app.listen(Number(PORT), () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 
-/** In this order: what is under way is answered, what is owed is charged, and then nothing needs Redis any more. */
-export async function close() {
-  server.keepAliveTimeout = 1 // ms; else a client that keeps its connection would hold the process back
+/** The order matters: requests under way are answered, then what is owed is charged, and then Redis is not needed. */
+async function close() {
+  server.keepAliveTimeout = 1 // ms; or a client that keeps its connection open would keep the process alive
   await new Promise((resolve) => server.close(resolve))
   await limiter.close()
-  redis?.disconnect() // not quit(), which would wait for a Redis that hangs
+  redis?.disconnect() // quit() would wait for a Redis that hangs
 }
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, close)

@@ -1,17 +1,16 @@
-// Streams of events, a few at a time for each tenant, in the framework that FRAMEWORK names.
+// Streams of events, a few at a time for each tenant. FRAMEWORK is express, fastify or koa.
 import { once } from 'node:events'
 import { disconnect, limiter } from './limits.js'
 
 const { PORT = '3000', FRAMEWORK = 'express' } = process.env
 
-export { limiter }
 const { serve } = await import(`./${FRAMEWORK}.js`)
-export const server = await serve(Number(PORT))
+const server = await serve(Number(PORT))
 if (!server.listening) await once(server, 'listening')
 console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 
-/** In this order: what is under way ends, what is owed is charged, and then nothing needs Redis any more. */
-export async function close() {
+/** The order matters: streams end, then what is owed is charged, and then Redis is not needed. */
+async function close() {
   const closed = new Promise((resolve) => server.close(resolve))
   server.closeAllConnections() // a stream without an end would keep the server open
   await closed

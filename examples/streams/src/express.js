@@ -10,7 +10,7 @@ export async function serve(port) {
   app.use(rateLimit({ limiter, identify: (req) => tenantOf(req.get('x-api-key')) }))
   app.get('/ticks', (req, res) => {
     res.type('text/event-stream')
-    // Not `pipe`, which would go on when the client has left.
+    // `pipe` would go on after the client has left.
     pipeline(ticks(req.query.count), res, () => {})
   })
   return app.listen(port)

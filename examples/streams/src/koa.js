@@ -6,7 +6,7 @@ import { ticks } from './ticks.js'
 
 export async function serve(port) {
   const app = new Koa()
-  // That a client leaves is no error of the application.
+  // A client that leaves is no error of the application.
   app.on('error', (error) => error.code === 'ERR_STREAM_PREMATURE_CLOSE' || console.error(error))
   app.use(rateLimit({ limiter, identify: (ctx) => tenantOf(ctx.get('x-api-key')) }))
   app.use((ctx) => {

@@ -1,5 +1,4 @@
 import { execFile, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import {
   copyFileSync,
@@ -22,20 +21,16 @@ const folder = resolve(__dirname, '../../../examples')
 /** Tested elsewhere: `npm start -- --once` runs the demo, and two-instances does not end by itself. */
 const TESTED_ELSEWHERE = ['demo', 'two-instances']
 const names = readdirSync(folder).filter(
-  (name) => !TESTED_ELSEWHERE.includes(name) && existsSync(join(folder, name, 'src/main.js')),
+  (name) => !TESTED_ELSEWHERE.includes(name) && existsSync(join(folder, name, 'try.js')),
 )
 
-/** The private packages of the workspace. */
-const PRIVATE = ['@tollgate/example-kit', '@tollgate/testing']
-
-/** Makes a project as a reader would: the files of an example without its tests, and its public packages. */
+/** Makes a project as a reader would: the files of an example's program, and its packages. */
 function copyExample(name: string): string {
   const project = mkdtempSync(join(tmpdir(), 'tollgate-copied-'))
   const source = join(folder, name, 'src')
-  for (const file of readdirSync(source).filter((one) => one !== 'main.js'))
-    copyFileSync(join(source, file), join(project, file))
+  for (const file of readdirSync(source)) copyFileSync(join(source, file), join(project, file))
   const { dependencies } = JSON.parse(readFileSync(join(folder, name, 'package.json'), 'utf8'))
-  for (const dependency of Object.keys(dependencies).filter((one) => !PRIVATE.includes(one))) {
+  for (const dependency of Object.keys(dependencies)) {
     const path = join(project, 'node_modules', dependency)
     mkdirSync(dirname(path), { recursive: true })
     symlinkSync(join(folder, name, 'node_modules', dependency), path, 'junction')
@@ -65,7 +60,7 @@ test('the README of every example says which files to copy', () => {
   expect(copied).toEqual(expect.arrayContaining([...names, 'two-instances']))
   for (const name of copied) {
     const text = readFileSync(join(folder, name, 'README.md'), 'utf8')
-    const files = readdirSync(join(folder, name, 'src')).filter((file) => file !== 'main.js')
+    const files = readdirSync(join(folder, name, 'src'))
     const [line = ''] = /^To copy: .*$/m.exec(text) ?? []
     expect([name, ...files.filter((file) => !line.includes(`\`src/${file}\``))]).toEqual([name])
   }
@@ -79,7 +74,6 @@ test.each(copied)(
       ...process.env,
       PORT: '0',
       REDIS_URL: testRedisUrl(),
-      REDIS_PREFIX: `copied-${randomUUID()}`,
     }
     const child = spawn(process.execPath, ['app.js'], {
       cwd: project,
@@ -125,17 +119,32 @@ describe.each(names)('the example %s', (name) => {
     ['Redis', { REDIS_URL: testRedisUrl() }],
   ])('sees what it should, in %s', async (_, redis) => {
     const { REDIS_URL: _own, ...env } = process.env
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [join(folder, name, 'src/main.js'), '--once'],
-      {
-        env: { ...env, ...redis },
-        timeout: 30_000,
-      },
-    )
-    expect(stdout).toMatch(/(^ok .*\n)+All as it should be\.\n$/m)
-    expect(stdout).not.toContain('WRONG')
+    const ran = await promisify(execFile)(process.execPath, [join(folder, name, 'try.js'), '--once'], {
+      env: { ...env, ...redis },
+      timeout: 30_000,
+    }).catch((error: { stdout: string; stderr: string }) => error)
+    const report = ran.stdout + ran.stderr
+    expect(report).not.toContain('WRONG')
+    expect(report).toMatch(/(^ok .*\n)+All as expected\.\n/m)
   })
+})
+
+test('programs to copy know nothing of what tries them', () => {
+  const sources = copied.flatMap((name) =>
+    readdirSync(join(folder, name, 'src')).map((file) => join(folder, name, 'src', file)),
+  )
+  expect(sources.length).toBeGreaterThan(15)
+  const plumbing = /example-kit|try\.js|EXAMPLE_|REDIS_PREFIX|DEADLINE_MS|export const (?:limiter|server)\b/
+  const others = sources.filter((file) => plumbing.test(readFileSync(file, 'utf8')))
+  // Its three programs share a limiter.
+  expect(others).toEqual([join(folder, 'streams/src/limits.js')])
+})
+
+test('npm run example builds nothing when nothing has changed', async () => {
+  const program = resolve(folder, '../tools/example.mjs')
+  const run = () => promisify(execFile)(process.execPath, [program, 'several-subjects', '--once'])
+  await run()
+  expect((await run()).stderr).toBe('')
 })
 
 describe('the text of the demo', () => {

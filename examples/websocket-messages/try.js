@@ -1,9 +1,8 @@
-// Tries the example. The order matters: the kit says which port and counters are the example's.
+// Runs the example; with --once it also asks it and checks the answers.
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
-import { check, eventually, play, statuses } from '@tollgate/example-kit'
+import { check, eventually, play, statuses } from '../example-kit/src/index.js'
 import { WebSocket } from 'ws'
-import * as app from './app.js'
 
 /** The burst of the example's limit. */
 const BURST = 20
@@ -14,7 +13,7 @@ const clientOf = (url, user) =>
 async function connect(url, user) {
   const socket = clientOf(url, user)
   await once(socket, 'open')
-  /** Sends so many messages at once; resolves with all answers. */
+  /** Sends this many messages at once. Resolves to how many passed, and to the last denial. */
   const send = (count) =>
     new Promise((resolve) => {
       const answers = []
@@ -22,7 +21,10 @@ async function connect(url, user) {
         answers.push(JSON.parse(data))
         if (answers.length < count) return
         socket.off('message', collect)
-        resolve({ passed: answers.filter(({ echo }) => echo).length, last: answers.at(-1) })
+        resolve({
+          passed: answers.filter(({ echo }) => echo).length,
+          denial: answers.findLast(({ limited }) => limited),
+        })
       }
       socket.on('message', collect)
       for (let i = 0; i < count; i += 1) socket.send(`message ${i}`)
@@ -30,35 +32,35 @@ async function connect(url, user) {
   return { socket, send }
 }
 
-/** The answer to a client that asks for a socket: 101, or that of the refusal, which comes before any handshake. */
+/** The answer to a client that asks for a socket: 101, or the status before any handshake. */
 async function answerTo(url, user) {
   const socket = clientOf(url, user)
-  socket.on('error', () => {}) // of one that was refused, and is dropped
+  socket.on('error', () => {}) // a refused socket is dropped
   const answer = await new Promise((resolve) => {
     socket.once('open', () => resolve({ status: 101 }))
     socket.once('unexpected-response', (_request, { statusCode: status, headers }) =>
       resolve({ status, headers }),
     )
   })
-  if (answer.status === 101) sockets.push(socket)
+  if (answer.status === 101) openedHere.push(socket)
   else socket.terminate()
   return answer
 }
 const statusOf = async (url, user) => (await answerTo(url, user)).status
-/** Those that it opened. */
-const sockets = []
+/** The sockets that are open. */
+const openedHere = []
 
-async function driveOpen(url) {
+async function driveOpen(url, opened) {
   const ofCleo = await statuses(4, () => answerTo(url, 'cleo'))
-  check('a free user has three sockets, and the fourth is refused', ofCleo, { 101: 3, 429: 1 })
-  check('a pro user has more', await statuses(4, () => answerTo(url, 'bob')), { 101: 4 })
-  sockets[0].close()
-  check('when one is closed, another may open', await eventually(() => statusOf(url, 'cleo'), 101), 101)
-  for (const socket of sockets) socket.terminate()
-  check('in the end none is open', await eventually(() => app.open.stats().inFlight, 0), 0)
+  check('4 sockets of a user on free, which has 3', ofCleo, { 101: 3, 429: 1 })
+  check('4 sockets of a user on pro', await statuses(4, () => answerTo(url, 'bob')), { 101: 4 })
+  openedHere[0].close()
+  check('a new socket after one was closed', await eventually(() => statusOf(url, 'cleo'), 101), 101)
+  for (const socket of openedHere) socket.terminate()
+  check('open sockets in the end', await eventually(opened, 0), 0)
 }
 
-/** What a client can do that is none; resolves when the server has closed on it. */
+/** Sends a broken frame. Resolves when the server has closed the socket. */
 async function breakFrame(url) {
   const socket = connectTcp(new URL(url).port, '127.0.0.1')
   const key = Buffer.alloc(16).toString('base64')
@@ -75,39 +77,44 @@ async function breakFrame(url) {
   await once(socket.resume(), 'close')
 }
 
-async function drive(url) {
+async function drive(url, [, sockets]) {
+  const opened = () => sockets.stats().inFlight
   const ada = await connect(url, 'ada')
   const bob = await connect(url, 'bob')
   const start = performance.now()
-  const { passed, last } = await ada.send(100)
+  const { passed, denial } = await ada.send(100)
   const most = BURST + Math.ceil((performance.now() - start) / 100)
-  check('of 100 messages at once the burst passes, and what refills', passed >= BURST && passed <= most, true)
   check(
-    'the rest are told when to come back',
-    last.limited && last.retryAfterMs > 0 && last.retryAfterMs <= 100,
+    '100 messages at once: the burst passes, and what came back meanwhile',
+    passed >= BURST && passed <= most,
     true,
   )
-  check('bob does not notice', (await bob.send(10)).passed, 10)
-  await new Promise((resolve) => setTimeout(resolve, last.retryAfterMs))
   check(
-    'ada waits as told, and goes on, still connected',
+    'the last denial says within how many ms to go on',
+    denial.retryAfterMs > 0 && denial.retryAfterMs <= 100,
+    true,
+  )
+  check('messages of bob that pass meanwhile', (await bob.send(10)).passed, 10)
+  await new Promise((resolve) => setTimeout(resolve, denial.retryAfterMs))
+  check(
+    'ada after that wait: messages that pass, and the state of the socket',
     [(await ada.send(1)).passed, ada.socket.readyState],
     [1, WebSocket.OPEN],
   )
   await breakFrame(url)
-  check('what breaks the protocol harms nobody else', (await bob.send(1)).passed, 1)
+  check('messages of bob that pass after a broken frame of somebody else', (await bob.send(1)).passed, 1)
   for (const { socket } of [ada, bob]) socket.terminate()
-  await eventually(() => app.open.stats().inFlight, 0)
-  await driveOpen(url)
+  await eventually(opened, 0)
+  await driveOpen(url, opened)
   await driveRefused(url)
 }
 
 /** A client that guesses keys never gets a socket. */
 async function driveRefused(url) {
   const seen = await statuses(32, (i) => answerTo(url, `made-up-${i}`))
-  check('an unknown key gets 401, and whoever goes on guessing 429', seen, { 401: 30, 429: 2 })
+  check('32 tries with unknown keys, of which 30 a minute are answered 401', seen, { 401: 30, 429: 2 })
   const { headers } = await answerTo(url, 'made-up')
-  check('with a time to come back', Number(headers['retry-after']) > 0, true)
+  check('the denial has a Retry-After', Number(headers['retry-after']) > 0, true)
 }
 
 const hint = (url) => [
@@ -115,4 +122,4 @@ const hint = (url) => [
   `npx wscat -c '${url.replace('http', 'ws')}' -H 'x-api-key: made-up'      # 401: no socket was ever open`,
 ]
 
-await play(app, { drive, hint })
+await play(new URL('src/app.js', import.meta.url).href, { drive, hint })

@@ -1,6 +1,5 @@
-// Tries the example. The order matters: the kit says which port and counters are the example's.
-import { check, eventually, play } from '@tollgate/example-kit'
-import * as app from './app.js'
+// Runs the example; with --once it also asks it and checks the answers.
+import { check, eventually, play } from '../example-kit/src/index.js'
 
 const post = (url, tenant, body, more) =>
   fetch(`${url}/complete`, {
@@ -10,52 +9,55 @@ const post = (url, tenant, body, more) =>
     ...more,
   })
 
-const left = async (tenant) => (await app.limiter.peek(tenant)).limits[0].remaining
 const words = (text) => text.split(' ').filter(Boolean).length
 
-async function drive(url) {
-  await driveOne(url)
-  await driveSeveral(url)
-  await driveLeaving(url)
+async function drive(url, [limiter]) {
+  const left = async (tenant) => (await limiter.peek(tenant)).limits[0].remaining
+  await driveOne(url, left)
+  await driveSeveral(url, left)
+  await driveLeaving(url, left, () => limiter.stats().reservations.held)
 }
 
-async function driveOne(url) {
+async function driveOne(url, left) {
   const response = await post(url, 'ada', { prompt: 'tell me of a fox', maxTokens: 100 })
-  check('5 tokens are asked, and 15 answered', words(await response.text()), 15)
-  check('105 were reserved before that', response.headers.get('ratelimit-remaining'), '895')
-  check('20 of them were used', await eventually(() => left('ada'), 980), 980)
+  check('words of the answer to a prompt of 5', words(await response.text()), 15)
+  check('left of 1000 while it ran: 105 were reserved', response.headers.get('ratelimit-remaining'), '895')
+  check('left afterwards: 20 were used', await eventually(() => left('ada'), 980), 980)
 }
 
-async function driveSeveral(url) {
+async function driveSeveral(url, left) {
   const prompt = 'word '.repeat(100)
   const ask = () => post(url, 'bob', { prompt, maxTokens: 300 })
   // Each could take 400 of the 1000, so there is room for two at a time, whatever they come to.
   const all = await Promise.all([ask(), ask(), ask()])
-  check('of three at once two begin', all.map(({ status }) => status).sort(), [200, 200, 429])
+  check(
+    'three requests at once that could use 400 each',
+    all.map(({ status }) => status).sort(),
+    [200, 200, 429],
+  )
   await Promise.all(all.map((response) => response.text()))
-  check('and take what they reserved', await eventually(() => left('bob'), 200), 200)
+  check('left afterwards: both used all they had reserved', await eventually(() => left('bob'), 200), 200)
   const wrong = [{ prompt: 5 }, { maxTokens: 0 }, { maxTokens: 'many' }]
   const refused = await Promise.all(wrong.map((body) => post(url, 'bob', body)))
   check(
-    'what is no question is not asked',
+    'three bad requests, and what is left after them',
     [...refused.map(({ status }) => status), await left('bob')],
     [400, 400, 400, 200],
   )
 }
 
-async function driveLeaving(url) {
+async function driveLeaving(url, left, held) {
   const leaving = new AbortController()
   const { signal } = leaving
   const { body } = await post(url, 'eve', { prompt: 'word '.repeat(100), maxTokens: 300 }, { signal })
   const reader = body.getReader()
   await reader.read()
-  check('while it is answered, 400 are held', await left('eve'), 600)
+  check('left while a third is answered: 400 are reserved', await left('eve'), 600)
   leaving.abort()
   await reader.closed.catch(() => {})
-  const held = () => app.limiter.stats().reservations.held
-  check('who leaves ends the model', await eventually(held, 0), 0)
+  check('open reservations after that client left', await eventually(held, 0), 0)
   const rest = await left('eve')
-  check('and pays for what it did', rest < 900 && rest > 600, true)
+  check('what is left shows that it paid for a part of them', rest < 900 && rest > 600, true)
 }
 
 const hint = (url) => {
@@ -67,4 +69,4 @@ const hint = (url) => {
   ]
 }
 
-await play(app, { drive, hint })
+await play(new URL('src/app.js', import.meta.url).href, { drive, hint })

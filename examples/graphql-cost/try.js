@@ -1,8 +1,7 @@
-// Tries the example. The order matters: the kit says which port and counters are the example's.
-import { check, play } from '@tollgate/example-kit'
-import * as app from './app.js'
+// Runs the example; with --once it also asks it and checks the answers.
+import { check, play } from '../example-kit/src/index.js'
 
-/** Resolves with what a query of a tenant was answered. */
+/** Asks a query of a tenant. Resolves to the status, the cost and the errors. */
 const asker = (url) => async (query, more) => {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -13,52 +12,52 @@ const asker = (url) => async (query, more) => {
   return { status: response.status, cost: extensions?.cost, errors }
 }
 
-const left = async () => (await app.limiter.peek('acme')).limits[0].remaining
 const plain = 'query ($n: Int) { users(first: $n) { name posts(first: 10) { title } } }'
 const two = 'query A { users(first: 1) { name } } query B { users(first: 2) { name } }'
 
-async function drive(url) {
+async function drive(url, [limiter]) {
+  const left = async () => (await limiter.peek('acme')).limits[0].remaining
   const ask = asker(url)
-  await drivePriced(ask)
-  await driveRefused(ask)
+  await drivePriced(ask, left)
+  await driveRefused(ask, left)
 }
 
-async function drivePriced(ask) {
+async function drivePriced(ask, left) {
   const { cost } = await ask(plain, { variables: { n: 5 } })
-  check('5 users of 10 posts are 1 + 5 * (2 + 10) units at most', cost.asked, 61)
-  check('but were 3 users of 2 posts: 1 + 3 * (2 + 2)', cost.took, 13)
-  check('which is what is gone', await left(), 987)
+  check('cost before: 5 users of 10 posts can be 1 + 5 * (2 + 10) units', cost.asked, 61)
+  check('cost after: 3 users of 2 posts were 1 + 3 * (2 + 2)', cost.took, 13)
+  check('left of 1000', await left(), 987)
 
   const spread =
     'query ($n: Int) { users(first: $n) { ...U } } fragment U on User { name posts(first: 10) { title } }'
-  check('a fragment hides nothing', (await ask(spread, { variables: { n: 5 } })).cost, {
+  check('cost of the same query through a fragment', (await ask(spread, { variables: { n: 5 } })).cost, {
     asked: 61,
     took: 13,
   })
-  check('the operation that is executed counts', (await ask(two, { operationName: 'B' })).cost, {
-    asked: 3,
-    took: 3,
-  })
-  check('a list of nothing is one field', (await ask('{ users(first: -1) { name } }')).cost, {
+  check(
+    'cost of one operation of two: the one that is executed',
+    (await ask(two, { operationName: 'B' })).cost,
+    {
+      asked: 3,
+      took: 3,
+    },
+  )
+  check('cost of an empty list: one field', (await ask('{ users(first: -1) { name } }')).cost, {
     asked: 1,
     took: 1,
   })
 }
 
-async function driveRefused(ask) {
+async function driveRefused(ask, left) {
   const rest = await left()
   const all = '{ users { name posts { title } } }'
-  check(
-    'all of everything is 1 + 100 * (2 + 100), more than the limit ever allows',
-    (await ask(all)).status,
-    429,
-  )
+  check('a query of 1 + 100 * (2 + 100) units, more than the limit ever allows', (await ask(all)).status, 429)
   const doubled = [...Array(60).keys()]
     .map((i) => `fragment F${i + 1} on User { ...F${i} ...F${i} }`)
     .join(' ')
   const bomb = await ask(`{ users { ...F60 } } fragment F0 on User { name } ${doubled}`)
-  check('and so are fragments of fragments', bomb.status, 429)
-  check('what was denied took nothing', await left(), rest)
+  check('60 fragments, each with the next one twice', bomb.status, 429)
+  check('left after the denials: as much as before', await left(), rest)
 
   const refused = [
     await ask('{ users {'),
@@ -68,11 +67,15 @@ async function driveRefused(ask) {
     await ask(`{ ${'a '.repeat(1000)} }`),
   ]
   check(
-    'nor did what is no query',
+    'five bad queries, and what is left after them',
     [...refused.map(({ status }) => status), await left()],
     [...refused.map(() => 400), rest],
   )
-  check('without variables the default holds', (await ask(plain, { variables: null })).status, 429)
+  check(
+    'a query without variables, whose default is too much',
+    (await ask(plain, { variables: null })).status,
+    429,
+  )
 }
 
 function hint(url) {
@@ -84,4 +87,4 @@ function hint(url) {
   ]
 }
 
-await play(app, { drive, hint })
+await play(new URL('src/app.js', import.meta.url).href, { drive, hint })
