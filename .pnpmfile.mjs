@@ -1,5 +1,6 @@
 // Changes the package.json of a package as it is packed: what only this repository can use does not ship.
 
+/** The condition that leads the tests here to the sources. */
 const SOURCE = '@tollgate/source'
 
 export const hooks = {
@@ -8,13 +9,8 @@ export const hooks = {
   },
 }
 
-/** The entry points without the condition that leads the tests here to the sources. */
-function withoutSource(exports) {
-  return Object.fromEntries(
-    Object.entries(exports).map(([path, entry]) => {
-      if (typeof entry === 'string') return [path, entry]
-      const { [SOURCE]: _, ...conditions } = entry
-      return [path, conditions]
-    }),
-  )
+function withoutSource(entry) {
+  if (typeof entry === 'string') return entry
+  const others = Object.entries(entry).filter(([condition]) => condition !== SOURCE)
+  return Object.fromEntries(others.map(([condition, one]) => [condition, withoutSource(one)]))
 }

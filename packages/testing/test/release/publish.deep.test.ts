@@ -9,8 +9,6 @@ import { root } from '../docs-pages.ts'
 import { PUBLISHED } from '../published.ts'
 import { startRegistry, type Registry } from './registry.ts'
 
-jest.setTimeout(180_000)
-
 const exec = promisify(execFile)
 const { version } = JSON.parse(readFileSync(join(root, 'packages/core/package.json'), 'utf8'))
 const { version: pnpm } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).devEngines

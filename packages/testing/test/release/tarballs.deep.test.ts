@@ -36,7 +36,7 @@ beforeAll(async () => {
     mkdirSync(unpacked(name))
     execFileSync('tar', ['-xzf', tarballs[index] as string, '--strip-components=1', '-C', unpacked(name)])
   }
-}, 120_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -99,6 +99,20 @@ describe.each(PUBLISHED)('%s', (name) => {
       module.startsWith('.') ? !isThere(file, module) : !isDeclared(module),
     )
     expect(wrong).toEqual([])
+  })
+
+  test('source maps are there, with the sources that they name', () => {
+    const at = (file: string, other: string): string => join(unpacked(name), dirname(file), other)
+    const code = filesOf(name).filter((file) => file.endsWith('.js'))
+    const maps = code.flatMap((file) => {
+      const text = readFileSync(join(unpacked(name), file), 'utf8')
+      return [...text.matchAll(/^\/\/# sourceMappingURL=(.*)$/gm)].map(([, map = '']) => at(file, map))
+    })
+    expect(maps.length).toBeGreaterThanOrEqual(2)
+    for (const map of maps) {
+      const { sources } = JSON.parse(readFileSync(map, 'utf8')) as { sources: string[] }
+      expect(sources.filter((source) => !existsSync(join(dirname(map), source)))).toEqual([])
+    }
   })
 
   test('is as small as it was', () => {
