@@ -12,7 +12,7 @@ const REACTIONS: readonly Reaction[] = [
   {
     matches: /non-numeric|Non-numeric|INCR on non|not a counter of Tollgate/i,
     reason: 'foreign-value',
-    says: 'the key of this request holds a value that is not of Tollgate; delete it, or give the store a prefix of its own',
+    says: 'the key of this request holds a value that Tollgate did not write; delete it, or give the store its own prefix',
     isOfRequest: true,
   },
   {
@@ -53,7 +53,7 @@ const REACTIONS: readonly Reaction[] = [
   {
     matches: /ECONN|EPIPE|ENOENT|EHOST|ENET|closed|not available|No servers|connect|socket/i,
     reason: 'unreachable',
-    says: 'the connection to Memcached is not there, or was lost before the reply came',
+    says: 'there is no connection to Memcached, or it was lost before the reply',
   },
 ]
 

@@ -13,7 +13,7 @@ export interface Reaction {
 
 /** All that is known of a lost connection. What the client said of itself can say more. */
 export const LOST =
-  'the connection to Redis is not there, or was lost before the reply came; the client connects again by itself'
+  'there is no connection to Redis, or it was lost before the reply; the client reconnects by itself'
 
 /** A server that is full says so, but some clients write once more before they read it, and never see it. */
 export const CLOSED_AT_ONCE =
@@ -26,29 +26,29 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\bNOSCRIPT\b/,
     reason: 'script-missing',
-    says: 'Redis lost the script again and again; it is sent anew with the next request',
+    says: 'Redis keeps losing the script; the next request sends it again',
   },
   {
     matches: /\b(WRONGTYPE|FOREIGN)\b/,
     reason: 'foreign-value',
-    says: 'the key of this request holds a value that is not of Tollgate; delete it, or give the store a prefix of its own',
+    says: 'the key of this request holds a value that Tollgate did not write; delete it, or give the store its own prefix',
     isOfRequest: true,
   },
   {
     matches: /\bformat \d+, this one writes \d+/,
     reason: 'foreign-value',
-    says: 'let all processes run one version, or give this one a prefix of its own: the value of this request was written by another version of Tollgate',
+    says: 'run one version in all processes, or give this one its own prefix: the value of this request was written by another version of Tollgate',
     isOfRequest: true,
   },
   {
     matches: /\bOOM\b/,
     reason: 'out-of-memory',
-    says: 'Redis is full: raise maxmemory, or give Tollgate a Redis of its own; a maxmemory-policy that evicts keys gives their quota anew',
+    says: 'Redis is full: raise maxmemory, or give Tollgate its own Redis; with a maxmemory-policy that evicts keys, subjects get their quota anew',
   },
   {
     matches: /\b(NOPERM|The user executing the script can't)/,
     reason: 'not-permitted',
-    says: `the user of this client may not do this in Redis; allow all that is needed with: ${RULE}`,
+    says: `Redis does not allow this to the client's user; allow all that is needed with: ${RULE}`,
   },
   {
     // The second is for a command of many arguments.
@@ -69,7 +69,7 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\b(MISCONF|NOREPLICAS)\b/,
     reason: 'read-only',
-    says: 'Redis takes no writes until its disk or its replicas are well: see its log',
+    says: 'Redis accepts no writes until its disk or its replicas work again: see its log',
   },
   {
     matches: /\bLOADING\b/,
@@ -94,7 +94,7 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\b(MOVED|ASK|CROSSSLOT)\b/,
     reason: 'wrong-server',
-    says: 'this Redis is one of a cluster: give redisStore a cluster client (new Cluster(nodes), createCluster)',
+    says: 'this Redis belongs to a cluster: give redisStore a cluster client (new Cluster(nodes), createCluster)',
   },
   {
     matches: /unknown command|unknown subcommand|NOPROTO/i,
@@ -105,7 +105,7 @@ export const REACTIONS: readonly Reaction[] = [
     matches:
       /Protocol error|before secure TLS connection|Unknown RESP type|wrong version number|packet length too long|EPROTO/i,
     reason: 'protocol',
-    says: 'what answered is no Redis, or only one side uses TLS: check host, port and tls',
+    says: 'the server is not Redis, or only one side uses TLS: check host, port and tls',
   },
   {
     matches: /client (is|was) closed|Disconnects client|client has been closed/i,
@@ -120,17 +120,17 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /ECONNREFUSED/,
     reason: 'unreachable',
-    says: 'Redis refused the connection: start it, or check the address that was given to the client',
+    says: "Redis refused the connection: start it, or check the address in the client's options",
   },
   {
     matches: /ENOTFOUND|EAI_AGAIN/,
     reason: 'unreachable',
-    says: 'the host of Redis was not found: check its name in the address that was given to the client',
+    says: "the host of Redis was not found: check its name in the client's options",
   },
   {
     matches: /ETIMEDOUT|Connection timeout|EHOSTUNREACH|ENETUNREACH/,
     reason: 'unreachable',
-    says: 'Redis cannot be reached: check the address that was given to the client, firewalls, and that both sides use TLS or none',
+    says: "Redis cannot be reached: check the address in the client's options, firewalls, and that both sides use TLS or none",
   },
   {
     matches:

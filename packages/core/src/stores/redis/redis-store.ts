@@ -81,7 +81,7 @@ export function versionWarning(info: string): string | undefined {
   if (!isOld) return undefined
   return (
     `This Redis is version ${version}, and Tollgate needs ${NEEDED.join('.')} or newer, or Valkey: ` +
-    'requests can fail, and are then left to onStoreFailure.'
+    'requests can fail, and onStoreFailure then decides them.'
   )
 }
 
@@ -91,7 +91,7 @@ export function evictionWarning(info: string): string | undefined {
   const [, policy] = /^maxmemory_policy:([\w-]+)/m.exec(info) ?? []
   if (!Number(maxmemory) || policy === undefined || policy === 'noeviction') return undefined
   return (
-    `This Redis drops keys when it is full (maxmemory-policy ${policy}): a subject whose key is dropped has all of its ` +
-    'quota again. Type: CONFIG SET maxmemory-policy noeviction, or give Tollgate a Redis of its own.'
+    `This Redis drops keys when it is full (maxmemory-policy ${policy}): a subject whose key is dropped gets its ` +
+    'whole quota back. Run CONFIG SET maxmemory-policy noeviction, or give Tollgate its own Redis.'
   )
 }

@@ -175,7 +175,7 @@ describe('settings that count requests twice, lose them or are slow to come back
     expect(warn).toHaveBeenCalledTimes(uses.length > 0 ? 1 : 0)
     if (uses.length > 0) {
       expect(warn.mock.calls[0]).toEqual([
-        expect.stringContaining(`Make it with { ${uses.join(', ')} }.`),
+        expect.stringContaining(`Create it with { ${uses.join(', ')} }.`),
         { type: 'TollgateWarning', code: 'TOLLGATE_REDIS_CLIENT' },
       ])
     }

@@ -38,9 +38,9 @@ describe('a value of another version', () => {
     ['format 1', version(0x16), 'written by another version of Tollgate (format 1, this one writes 3)'],
     ['format 2', version(2), 'written by another version of Tollgate (format 2, this one writes 3)'],
     ['format 4', version(4), 'written by another version of Tollgate (format 4, this one writes 3)'],
-    ['not of Tollgate', Buffer.from('{"some": "other application"}'), 'not of Tollgate'],
-    ['short', Buffer.from('x'), 'not of Tollgate'],
-    ['short, and of this format', Buffer.from([3, 0, 0]), 'not of Tollgate'],
+    ['not of Tollgate', Buffer.from('{"some": "other application"}'), 'Tollgate did not write'],
+    ['short', Buffer.from('x'), 'Tollgate did not write'],
+    ['short, and of this format', Buffer.from([3, 0, 0]), 'Tollgate did not write'],
   ]
 
   test.each(values.flatMap((value) => Object.keys(calls).map((call) => [...value, call] as const)))(

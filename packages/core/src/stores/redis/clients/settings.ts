@@ -18,7 +18,7 @@ export interface Setting<Options> {
 export const SOON = '(times) => Math.min(50 * times, 250)'
 
 export const WAITS_LONG =
-  'it can wait longer than a second before it tries to connect again, and Redis is used again that much later'
+  'it can wait longer than a second before it reconnects, so Redis is used again that much later'
 
 const LONGEST_MS = 1000
 /** The numbers of tries that are asked for: times grow with them. */
@@ -49,5 +49,8 @@ export function warnOf<Options>(
   if (wrong.length === 0) return
   const faults = wrong.map((setting) => setting.else).join('; ')
   const uses = within(wrong.map(({ use }) => use).join(', '))
-  warn('TOLLGATE_REDIS_CLIENT', `${client} is not set for counting: ${faults}. Make it with { ${uses} }.`)
+  warn(
+    'TOLLGATE_REDIS_CLIENT',
+    `${client} has settings that are wrong for counting: ${faults}. Create it with { ${uses} }.`,
+  )
 }
