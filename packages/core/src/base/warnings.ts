@@ -1,4 +1,5 @@
 import { reasonOf } from './errors.js'
+import { reportWarning } from './platform.js'
 import { foreignText } from './show.js'
 import { elapsedMs } from './timers.js'
 
@@ -42,10 +43,10 @@ export const WARNING_CODES = {
 
 export type WarningCode = keyof typeof WARNING_CODES
 
-/** Emits a Node process warning, on stderr by default. The text says what is wrong and what to type. */
+/** Emits a Node process warning, in browsers one of the console. The text says what is wrong and what to type. */
 export type Warn = (code: WarningCode, text: string) => void
 
-export const warn: Warn = (code, text) => process.emitWarning(text, { type: 'TollgateWarning', code })
+export const warn: Warn = (code, text) => reportWarning(code, text)
 
 /** A registered symbol, since a process may load both builds of core. */
 const SILENT = Symbol.for('tollgate.silent')

@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { isA, StoreError, pageOf } from '../base/errors.js'
+import { randomText, toBase64url } from '../base/platform.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../base/timers.js'
 import type { Feature, GivenBack } from '../requests/feature.js'
 import { inCalls, Batcher, limitsIn } from '../stores/batcher.js'
@@ -157,7 +157,7 @@ interface OutboxOptions<Item, Answer> {
   readonly onDropped: (item: Item) => void
 }
 
-const prefix = randomBytes(9).toString('base64url')
+const prefix = randomText(9)
 let count = 0
 
 /** A new id, unique over all processes. Whatever carries it counts once. */
@@ -171,13 +171,12 @@ let leases = 0
 /** An id for a lease, as the store contract asks for. No other lease of the last hours has it. */
 export function newLeaseId(): string {
   leases = (leases + 1) % 2 ** 24
-  const bytes = Buffer.from([leases >> 16, leases >> 8, leases])
-  return prefix.slice(0, 8) + bytes.toString('base64url')
+  return prefix.slice(0, 8) + toBase64url([leases >> 16, leases >> 8, leases])
 }
 
 /** An id for the slots of one limiter of this process: another at every start. */
 export function newHolderId(): string {
-  return randomBytes(5).toString('base64url').slice(0, 6)
+  return randomText(5).slice(0, 6)
 }
 
 /** The part of the store that refunds need. */

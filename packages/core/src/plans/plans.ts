@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
 import { ConfigError } from '../base/errors.js'
 import { expectedName, isOptions } from '../base/options.js'
+import { isDeepStrictEqual } from '../base/platform.js'
 import { pathIn } from '../base/show.js'
 import { meansNoLimit } from './limit/meant-limit.js'
 import type { Algorithm, LimitInput } from './limit/limit.js'

@@ -1,5 +1,5 @@
-import { createHash, createHmac } from 'node:crypto'
 import { fnv1a } from '../base/hash.js'
+import { hmacSha256, sha256 } from '../base/platform.js'
 import type { Subject } from '../plans/subject.js'
 
 /** The longest id that is kept as it is, in characters. */
@@ -51,10 +51,10 @@ export function shardOf(key: string, shards: number): number {
 
 function hash(text: string): string {
   // UTF-16, since UTF-8 turns all lone surrogates into the same character, and different ids would become equal.
-  return createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url')
+  return sha256(text, 'utf16le')
 }
 
 /** Hashes with a secret: short ids could be guessed from a hash without one. */
 export function hideWith(secret: string): HideId {
-  return (text) => createHmac('sha256', secret).update(Buffer.from(text, 'utf16le')).digest('base64url')
+  return (text) => hmacSha256(secret, text)
 }

@@ -1,6 +1,6 @@
-import * as diagnostics from 'node:diagnostics_channel'
 import type { Decision } from '../decision/decision.js'
 import { ConfigError, type StoreError, type TollgateError } from '../../base/errors.js'
+import { channel } from '../../base/platform.js'
 import { onceAMinute, thrownText, type Warn } from '../../base/warnings.js'
 import type { BreakerState } from '../../failure/guard/shard-guard.js'
 import type { Outage } from './reporter.js'
@@ -128,7 +128,7 @@ export class Events {
   readonly #listeners = forEachEvent((): readonly AnyListener[] => [])
   readonly #limiter: object
   readonly #warn: Warn
-  readonly #channels = forEachEvent((name) => diagnostics.channel(channelFor(name)))
+  readonly #channels = forEachEvent((name) => channel(channelFor(name)))
 
   /** @param limiter sent along on the channels, so that subscribers know which limiter it is */
   constructor(limiter: object, warn: Warn) {

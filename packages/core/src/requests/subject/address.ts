@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP } from '../../base/platform.js'
 import type { OwnLimits } from '../../plans/own-limits.js'
 import type { Subject } from '../../plans/subject.js'
 

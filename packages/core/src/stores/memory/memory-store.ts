@@ -1,6 +1,6 @@
-import cluster from 'node:cluster'
 import { atCaller, ConfigError } from '../../base/errors.js'
 import { needClock, needOptions, isWhole } from '../../base/options.js'
+import { isOneOfSeveral } from '../../base/platform.js'
 import { warn } from '../../base/warnings.js'
 import type { Store } from '../contract.js'
 import { ProcessStore } from './process-store.js'
@@ -48,12 +48,4 @@ export function warnOfSeveralProcesses(store: Store): void {
   if (told[WARNED] || !(store instanceof ProcessStore) || !isOneOfSeveral()) return
   told[WARNED] = true
   warn('TOLLGATE_PROCESSES', TEXT)
-}
-
-/** PM2 sets a process number from 0 and the number of processes. It uses node:cluster even for a single process. */
-function isOneOfSeveral(): boolean {
-  const { NODE_APP_INSTANCE: number, instances } = process.env
-  if (number && number !== '0') return true
-  if (Number(instances) > 1) return true
-  return cluster.isWorker && !(number === '0' && Number(instances) === 1)
 }
