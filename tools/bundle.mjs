@@ -1,4 +1,6 @@
-// Bundles the package of the current folder: for each format a file for every face, and one for what the faces share.
+// Bundles the package of the current folder: for each format a file for every face, and one for what the faces share. A face for
+// browsers is a file by itself.
+import { existsSync } from 'node:fs'
 import { rolldown } from 'rolldown'
 import { minifySync, parseSync, Visitor } from 'rolldown/utils'
 import { withBreaks } from './line-breaks.mjs'
@@ -62,36 +64,70 @@ function startsIn(code, fileName) {
 /** @param manifest the package.json */
 export async function bundle({ exports, dependencies, peerDependencies }) {
   const others = Object.keys({ ...dependencies, ...peerDependencies })
-  const faces = facesOf(exports)
-  // Beside a main face the others are used together with it. Without one they are alternatives.
-  const areTogether = '.' in exports && Object.keys(faces).length > 1
-  const bundled = await rolldown({
-    input: faces,
-    platform: 'node',
+  const options = {
     tsconfig: 'tsconfig.build.json',
     resolve: { extensionAlias: { '.js': ['.ts'] } },
     external: (id) => others.some((name) => id === name || id.startsWith(`${name}/`)),
-    plugins: [minify],
     checks: { bundlerTimings: false },
     onLog: (_, { message }) => {
       throw new Error(message)
     },
-  })
+  }
+  await bundleForNode(
+    facesOf(exports, ({ require }) => require),
+    options,
+    '.' in exports,
+  )
+  await bundleForBrowsers(
+    facesOf(exports, ({ require }) => !require),
+    options,
+  )
+}
+
+const WRITTEN = {
+  ...{ strict: true, exports: 'named', esModule: true, generatedCode: { symbols: false } },
+  // The package has the sources, once for both formats.
+  ...{ sourcemap: true, sourcemapExcludeSources: true },
+  ...{ minify: false, minifyInternalExports: false, comments: false },
+}
+
+async function bundleForNode(faces, options, hasMain) {
+  // Beside a main face the others are used together with it. Without one they are alternatives.
+  const areTogether = hasMain && Object.keys(faces).length > 1
+  const bundled = await rolldown({ ...options, input: faces, platform: 'node', plugins: [minify] })
   for (const format of ['esm', 'cjs']) {
     await bundled.write({
-      ...{ format, dir: `dist/${format}`, chunkFileNames: '[name].js' },
-      ...{ strict: true, exports: 'named', esModule: true, generatedCode: { symbols: false } },
-      // The package has the sources, once for both formats.
-      ...{ sourcemap: true, sourcemapExcludeSources: true },
-      ...{ minify: false, minifyInternalExports: false, comments: false },
+      ...{ format, dir: `dist/${format}`, chunkFileNames: '[name].js', ...WRITTEN },
       codeSplitting: { groups: [{ name: 'shared', minShareCount: areTogether ? 1 : 2 }] },
     })
   }
   await bundled.close()
 }
 
-/** The sources of a package's faces, by the names of the files that they become. */
-function facesOf(exports) {
-  const sources = Object.values(exports).flatMap((entry) => entry['@tollgate/source'] ?? [])
+/** In browsers the source NAME.browser.ts replaces NAME.ts. */
+const replaceForBrowsers = {
+  name: 'replace-for-browsers',
+  async resolveId(id, importer, options) {
+    const found = await this.resolve(id, importer, { ...options, skipSelf: true })
+    const other = found?.id.replace(/\.ts$/, '.browser.ts')
+    return other !== undefined && existsSync(other) ? other : found
+  },
+}
+
+/** Each face becomes one file of ESM with what it uses. Nothing of Node can be in it: the bundler refuses what it cannot resolve. */
+async function bundleForBrowsers(faces, options) {
+  for (const [name, source] of Object.entries(faces)) {
+    const plugins = [replaceForBrowsers, minify]
+    const bundled = await rolldown({ ...options, input: { [name]: source }, platform: 'browser', plugins })
+    await bundled.write({ format: 'esm', dir: 'dist/esm', codeSplitting: false, ...WRITTEN })
+    await bundled.close()
+  }
+}
+
+/** The sources of those faces of a package, by the names of the files that they become. */
+function facesOf(exports, isWanted) {
+  const sources = Object.values(exports)
+    .filter(isWanted)
+    .flatMap((entry) => entry['@tollgate/source'] ?? [])
   return Object.fromEntries(sources.map((source) => [/([\w-]+)\.ts$/.exec(source)[1], source]))
 }

@@ -40,10 +40,10 @@ export type { Store } from './stores/contract.js'
 export {
   toHttpResponse,
   LimitedError,
-  refuseUpgrade,
   type HttpResponse,
   type HttpResponseOptions,
 } from './http/answers/http-response.js'
+export { refuseUpgrade } from './http/answers/refuse-upgrade.js'
 export { decisionsOf } from './http/decisions.js'
 export type { RateLimitOptions, RequestContext, RouteOptions } from './http/options.js'
 export { RATE_LIMIT_HEADERS } from './http/headers.js'

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import * as adapter from '../src/adapter.js'
+import * as browser from '../src/browser.js'
 import { keepSilent, WARNING_CODES } from '../src/base/warnings.js'
 import * as core from '../src/index.js'
 import { Events, type LimiterEvents } from '../src/limiter/report/events.js'
@@ -24,6 +25,16 @@ const USERS = [
   'redisStore',
   'refuseUpgrade',
   'subjectForIp',
+  'toHttpResponse',
+]
+const BROWSERS = [
+  'ConfigError',
+  'ERROR_CODES',
+  'StoreError',
+  'TollgateError',
+  'createLimitSet',
+  'createLimiter',
+  'memoryStore',
   'toHttpResponse',
 ]
 const AUTHORS_OF_ADAPTERS = [
@@ -76,6 +87,11 @@ describe('core exports what is listed here, and nothing by accident', () => {
 
   test('for authors of stores', () => {
     expect(Object.keys(store).sort()).toEqual(AUTHORS_OF_STORES)
+  })
+
+  test('for browsers, and all of that in Node, too', () => {
+    expect(Object.keys(browser).sort()).toEqual(BROWSERS)
+    expect({ ...store, ...core }).toMatchObject(browser)
   })
 })
 

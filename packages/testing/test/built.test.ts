@@ -12,6 +12,30 @@ import { PUBLISHED } from './published.ts'
 
 const FORMATS = ['esm', 'cjs'] as const
 const MOST_BYTES = 450_000
+/** For browsers, before an application's bundler makes it smaller. */
+const MOST_BYTES_BROWSER = 265_000
+
+/** What a page might do: an odd id with a secret, a limit of requests in flight, a wait in line, a mistake, a warning. */
+const USE = `
+  const { createLimiter, memoryStore, toHttpResponse } = tollgate
+  let nowMs = 0
+  const limiter = createLimiter({ limit: '2/min', hashIds: 'a secret of a page', store: memoryStore({ now: () => nowMs }) })
+  const decisions = []
+  for (nowMs of [0, 0, 0, 59999, 60000]) decisions.push(limiter.consume('x'.repeat(99) + '\\ud83c'))
+  const { status, headers } = toHttpResponse(decisions[2])
+  let code
+  try { createLimiter({ limit: 'five' }) } catch (error) { code = error.code }
+  const line = createLimiter({ plans: { free: { limits: '10/s burst 2', wait: { maxDelay: '200ms' } } } })
+  const waited = await Promise.all([1, 2, 3].map(() => line.consume('acme')))
+  const sources = waited.map(({ source }) => source)
+  const inFlight = createLimiter({ plans: { free: '1 concurrent', staff: 'unlimited' }, defaultPlan: 'free' })
+  const given = [(await inFlight.consume('acme')).release(), (await inFlight.consume('acme')).allowed]
+  let warned = 0
+  console.warn = () => (warned += 1)
+  inFlight.consume({ id: 'acme', plan: 'gold' })
+  for (const one of [limiter, line, inFlight]) await one.close()
+  const allowed = decisions.map((decision) => decision.allowed)
+  print(JSON.stringify({ allowed, status, retry: headers['Retry-After'], code, sources, given, warned }))`
 
 const folderOf = (name: string, format: string): string => join(root, 'packages', name, 'dist', format)
 const core = (format: string, face: string): string => join(folderOf('core', format), `${face}.js`)
@@ -37,7 +61,7 @@ function printed(format: string, program: string, ...flags: string[]): unknown {
 }
 
 describe.each(FORMATS)('core in %s', (format) => {
-  const files = filesOf('core', format, '.js')
+  const files = filesOf('core', format, '.js').filter((file) => !file.endsWith('browser.js'))
   const code = files.map((file) => readFileSync(file, 'utf8')).join('\n')
 
   test('is a file for each face and one that they share, of at most 450 kB', () => {
@@ -100,6 +124,39 @@ describe.each(FORMATS)('core in %s', (format) => {
     expect(frames.slice(1).every(([, , file]) => file?.startsWith(join(root, 'packages/core/src')))).toBe(
       true,
     )
+  })
+})
+
+describe('core for browsers', () => {
+  const file = core('esm', 'browser')
+  const code = readFileSync(file, 'utf8')
+
+  test('is one file of at most 265 kB, of ESM alone', () => {
+    expect(statSync(file).size).toBeLessThanOrEqual(MOST_BYTES_BROWSER)
+    expect(filesOf('core', 'cjs', '.js').filter((one) => one.endsWith('browser.js'))).toEqual([])
+  })
+
+  test('imports nothing, and uses nothing that only Node has', () => {
+    expect(code).not.toMatch(/\bimport\b\s*[({*"'\w]|\brequire\s*\(|node:/)
+    // Without the globals of Node it decides as with them: everything but what browsers have is taken away.
+    const program = `
+      const { createContext, SourceTextModule } = await import('node:vm')
+      const { readFileSync } = await import('node:fs')
+      const shared = { performance, crypto, URL, TextEncoder, MessageChannel, setTimeout, clearTimeout, btoa, console }
+      const page = createContext({ ...shared, AbortController, AbortSignal, print: (text) => console.log(text) })
+      const made = new SourceTextModule(readFileSync(${JSON.stringify(file)}, 'utf8'), { context: page })
+      await made.link(() => { throw new Error('it imports') })
+      await made.evaluate()
+      page.tollgate = made.namespace
+      const use = new SourceTextModule(${JSON.stringify(USE)}, { context: page })
+      await use.link(() => {})
+      await use.evaluate()`
+    const flags = ['--experimental-vm-modules', '--no-warnings', '--input-type=module', '-e', program]
+    const output = execFileSync(process.execPath, flags, { encoding: 'utf8' })
+    expect(JSON.parse(output)).toEqual({
+      ...{ allowed: [true, true, false, false, true], status: 429, retry: '60', code: 'ERR_TOLLGATE_CONFIG' },
+      ...{ sources: ['store', 'store', 'place'], given: [true, true], warned: 1 },
+    })
   })
 })
 

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { makeProject, packPackages, type Project } from '../src/index.ts'
 import { HOME, textOf } from './docs-pages.ts'
+import { BROWSER_FILES, BROWSER_PRINT } from './packed-browser.ts'
 import { FACES_FILES, FACES_PRINT } from './packed-faces.ts'
 import { importsOf, requiresOf, type Needs } from './packed-imports.ts'
 import { STORES_FILES, STORES_PACKAGES, STORES_PRINT } from './packed-stores.ts'
@@ -196,6 +197,10 @@ const STRICT = {
   // Koa's types conflict with the types that content-disposition now has itself.
   paths: { 'content-disposition': ['../node_modules/@types/content-disposition'] },
 }
+const PAGE = {
+  ...{ target: 'es2022', lib: ['es2022', 'dom'], module: 'esnext', moduleResolution: 'bundler' },
+  ...{ outDir: 'out', rootDir: '.', strict: true, skipLibCheck: false, types: [] },
+}
 const manifest = (type: string): string => JSON.stringify({ name: 'user', private: true, type })
 
 /** A folder of the project, in which the type of modules is its own. */
@@ -208,6 +213,7 @@ const FILES = {
     ...programs('.js', esm),
     'metrics.js': importsOf(USED) + METRICS,
     'faces.js': FACES_FILES.esm,
+    'browser.js': BROWSER_FILES.esm,
     'stores.js': STORES_FILES.esm,
   }),
   ...inFolder('cjs', {
@@ -227,6 +233,12 @@ const FILES = {
     // In a .cts file, imports are compiled to require.
     'metrics-cjs.cts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
     'faces-cjs.cts': FACES_FILES.typed,
+  }),
+  // As an application for browsers is set up: a bundler finds the modules, and there are no types of Node.
+  ...inFolder('typed-page', {
+    'package.json': manifest('module'),
+    'tsconfig.json': JSON.stringify({ compilerOptions: PAGE, include: ['*.ts'] }),
+    'browser.ts': BROWSER_FILES.typed,
   }),
   // Nothing is annotated: declarations of it name what the calls of Tollgate give.
   ...inFolder('declared', {
@@ -339,13 +351,17 @@ describe('what is published', () => {
     expect(await output('stores', storesIn)).toBe(STORES_PRINT)
   }
 
-  test('works in a bare ESM project', () => expectAllToServe('esm', '.js'))
+  test('works in a bare ESM project', async () => {
+    await expectAllToServe('esm', '.js')
+    // Node runs it, too: a page may be rendered there.
+    expect(await project.run('node', ['esm/browser.js'])).toBe(BROWSER_PRINT)
+  })
 
   test('works in a bare CommonJS project', () => expectAllToServe('cjs', '.js'))
 
   test('typechecks in a strict TypeScript project, as ESM and as CommonJS, and runs', async () => {
     await Promise.all(
-      ['typed', 'declared', 'typed-stores'].map((one) =>
+      ['typed', 'typed-page', 'declared', 'typed-stores'].map((one) =>
         project.run('node', ['node_modules/typescript/bin/tsc', '-p', one]),
       ),
     )

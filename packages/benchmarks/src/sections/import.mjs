@@ -69,7 +69,9 @@ export function sizesOf({ name, format, program }) {
   // Where the entry is in a folder such as dist, so is all that is published.
   const [top] = relative(folder, entry).split(sep)
   const own = join(folder, top) === entry ? folder : join(folder, top)
-  const shipped = scriptsIn(own).filter((file) => formatOf(file) === formatOf(entry))
+  // Node never loads what is for browsers.
+  const isForNode = (file) => formatOf(file) === formatOf(entry) && basename(file) !== 'browser.js'
+  const shipped = scriptsIn(own).filter(isForNode)
   return { files: [files.length], loadedKb: [kbOf(files)], packageKb: [kbOf(shipped)] }
 }
 

@@ -163,7 +163,8 @@ export function atCaller<T>(entry: Entry, run: () => T): T {
 export function fromCaller(error: unknown, entry: Entry): unknown {
   // By its code, since a process can load the class twice.
   if (isA(error, Error) && MISTAKES.includes((error as Partial<TollgateError>).code)) {
-    Error.captureStackTrace(error, entry)
+    // Some browsers do not have it.
+    Error.captureStackTrace?.(error, entry)
   }
   return error
 }

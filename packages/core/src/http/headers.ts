@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { ConfigError } from '../base/errors.js'
 import { givenOf, needBoolean, needOptions, type Given } from '../base/options.js'
+import { sha256 } from '../base/platform.js'
 import type { Decision, LimitState } from '../limiter/decision/decision.js'
 import { isWithoutStates, limitsOf, ownersOf } from '../limiter/settle/settlement.js'
 import type { Subject } from '../plans/subject.js'
@@ -302,7 +302,9 @@ function quoted(name: string): string {
 /** A limit's name in headers and bodies. `%` and everything that is not printable ASCII is percent-encoded. */
 export function toPolicyName(name: string): string {
   return name.replace(/[^\x20-\x24\x26-\x7e]+/gu, (part) =>
-    [...Buffer.from(part)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+    [...new TextEncoder().encode(part)]
+      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+      .join(''),
   )
 }
 
@@ -310,10 +312,9 @@ export function toPolicyName(name: string): string {
 function partitionKeyFor({ id, kind = 'id' }: Subject, hide?: HideId): string {
   const whose = `${kind}:${id}`
   // Not the hash that the store's keys have, so that neither can be derived from the other.
-  const hash = hide
-    ? Buffer.from(hide(`pk ${whose}`), 'base64url')
-    : createHash('sha256').update(whose).digest()
-  return `${DRAFT_11.partitionKey}:${hash.subarray(0, 9).toString('base64')}:`
+  const hash = hide ? hide(`pk ${whose}`) : sha256(whose, 'utf8')
+  // 12 characters are 9 bytes. A Byte Sequence has the other alphabet of base64.
+  return `${DRAFT_11.partitionKey}:${hash.slice(0, 12).replaceAll('-', '+').replaceAll('_', '/')}:`
 }
 
 /** Whole seconds, rounded up. */
