@@ -1,0 +1,3 @@
+import { config } from '../src/vitepress.ts'
+
+export default config
