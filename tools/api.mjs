@@ -3,15 +3,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { readDeclarations } from './declarations.mjs'
+import { entryPointsOf, readDeclarations } from './declarations.mjs'
 import { prepare, publishedFolders, root } from './workspace.mjs'
 
 /** The report of a package that is built. */
 export function apiOf(folder) {
   const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const api = new Api(folder)
-  const faces = Object.entries(exports).flatMap(([path, { import: entry }]) =>
-    entry ? [`# ${join(name, path)}\n\n${api.face(join(folder, entry.types))}`] : [],
+  const faces = entryPointsOf(exports).map(
+    ({ path, types }) => `# ${join(name, path)}\n\n${api.face(join(folder, types))}`,
   )
   const mentioned = api.mentioned()
   return [...faces, ...(mentioned ? [`# Types that these mention\n\n${mentioned}`] : [])].join('\n')

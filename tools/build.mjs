@@ -5,7 +5,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { bundle } from './bundle.mjs'
-import { reachableFrom } from './declarations.mjs'
+import { entryPointsOf, reachableFrom } from './declarations.mjs'
 
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
 
@@ -16,8 +16,7 @@ function compile(...options) {
 
 /** Removes the declarations that no entry point needs. */
 function prune(folder, { exports }) {
-  const types = Object.values(exports).flatMap((entry) => entry.import?.types ?? [])
-  const needed = reachableFrom(types.map((file) => join(file)))
+  const needed = reachableFrom(entryPointsOf(exports).map(({ types }) => join(types)))
   for (const name of readdirSync(folder, { recursive: true })) {
     const file = join(folder, name)
     if (file.endsWith('.d.ts') && !needed.has(file)) rmSync(file)

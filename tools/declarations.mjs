@@ -7,6 +7,14 @@ import { parseSync, Visitor } from 'rolldown/utils'
 const target = (from, module) =>
   module.startsWith('.') ? join(dirname(from), module.replace(/\.js$/, '.d.ts')) : undefined
 
+/** The entry points that a package's `exports` name, with the declarations of each. One for browsers has no form for `require`. */
+export function entryPointsOf(exports) {
+  return Object.entries(exports).flatMap(([path, entry]) => {
+    const { types } = entry.import ?? entry
+    return types ? [{ path, types }] : []
+  })
+}
+
 /** All `.d.ts` files that these reach, with themselves. */
 export function reachableFrom(entries) {
   const found = new Set(entries)
