@@ -68,3 +68,26 @@ test('headers tell no share', async () => {
   const decision = await limiterOn({}).consume('acme')
   expect(toHttpResponse(decision).headers).toEqual({})
 })
+
+describe('the text of a denial', () => {
+  const detailOf = async (limiter: ReturnType<typeof limiterOn>, cost = 1): Promise<string> => {
+    let decision = await limiter.consume('acme', { cost })
+    while (decision.allowed) decision = await limiter.consume('acme', { cost })
+    return JSON.parse(String(toHttpResponse(decision).body)).detail
+  }
+
+  test('does not say that the plan is used up when a share of it is', async () => {
+    const waits =
+      /^Only 9 requests a minute are allowed\. At the moment only a part of that is available; try again in /
+    expect(await detailOf(limiterOn({}))).toMatch(waits)
+    expect(await detailOf(limiterOn({}), 3)).toMatch(
+      /^Only 9 units a minute are allowed, and this request takes 3 units\. At the moment only a part of that is available; /,
+    )
+  })
+
+  test('says so when the process has the whole plan', async () => {
+    const whole = limiterOn({ local: { instances: 1 } })
+    expect(await detailOf(whole)).toMatch(/^Only 9 requests a minute are allowed; try again in /)
+    expect(await detailOf(whole, 10)).toMatch('Waiting does not help')
+  })
+})

@@ -38,7 +38,9 @@ export function detailFor(decision: Decision, waitMs: number | undefined, namePl
   const allowance = allowanceFor(denial.limits, cost > 1 ? 'unit' : 'request', namePlan)
   const when = whenFor(denial, waitMs)
   const isByCost = cost > 1 && denial.limits.some(({ windowMs }) => windowMs > 0)
-  const sentence = isByCost ? `${allowance}, and this request takes ${plural(cost, 'unit')}` : allowance
+  const asked = isByCost ? `${allowance}, and this request takes ${plural(cost, 'unit')}` : allowance
+  // The client has not used up what the plan allows: a text that says so would send it to support.
+  const sentence = denial.isOfShare ? `${asked}. At the moment only a part of that is available` : asked
   if ('after' in when) return `${capitalised(sentence)}; try again in ${when.after}.`
   return `${capitalised(sentence)}; ${cost > 1 ? 'try again' : 'the next is possible'} on ${when.on}.`
 }

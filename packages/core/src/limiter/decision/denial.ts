@@ -20,6 +20,8 @@ export interface Denial {
   readonly limits: readonly DenyingLimit[]
   /** When it was decided, in whole ms since 1970 by the clock of what decided; undefined when that is not known. */
   readonly atMs: number | undefined
+  /** Whether this process limited alone, to its share of them: the rest of the plan is out of its reach. */
+  readonly isOfShare: boolean
 }
 
 /**
@@ -28,7 +30,7 @@ export interface Denial {
  */
 export function findDenial(decision: Decision): Denial {
   const verdict = CountedDecision.is(decision) ? CountedDecision.findDenial(decision) : undefined
-  if (!verdict?.outcome) return { limits: limitsOfCopy(decision), atMs: undefined }
+  if (!verdict?.outcome) return { limits: limitsOfCopy(decision), atMs: undefined, isOfShare: false }
   const { at, limits } = verdict.outcome
   const denying: DenyingLimit[] = []
   for (const [part, own] of limitsByPart(verdict.parts ?? verdict.step.parts, limits)) {
@@ -37,7 +39,7 @@ export function findDenial(decision: Decision): Denial {
       if (wait !== 0) denying.push(denyingLimit(limit, part, wait === NEVER ? null : toMs(wait)))
     }
   }
-  return { limits: denying, atMs: Math.floor(at / 1000) }
+  return { limits: denying, atMs: Math.floor(at / 1000), isOfShare: (verdict.share ?? 1) < 1 }
 }
 
 function denyingLimit(
