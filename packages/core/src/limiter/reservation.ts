@@ -1,5 +1,5 @@
 import { clearTimeout, setTimeout } from '../base/timers.js'
-import { type Request, needCost, withHold } from '../requests/request.js'
+import { type Request, needUnits, withHold } from '../requests/request.js'
 import type { Hold } from '../stores/contract.js'
 import { type Decision } from './decision/decision.js'
 import { type Settling, hasSlots } from './settle/settlement.js'
@@ -54,7 +54,7 @@ export class HeldReservation implements Reservation {
 
   // Bound, so that they also work from a copy, and still only once.
   readonly commit = async (units: number): Promise<number> => {
-    needCost(units, 0)
+    needUnits(units, 0, 'commit(1312)')
     this.#committed ??= this.#commit(units)
     return this.#committed
   }

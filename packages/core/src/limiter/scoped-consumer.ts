@@ -2,7 +2,7 @@ import { readDuration } from '../base/duration.js'
 import { ConfigError, atCaller, fromCaller } from '../base/errors.js'
 import { needOptions, type KnownOptions } from '../base/options.js'
 import { type MaybePromise, chain, isPromise, quiet } from '../base/promises.js'
-import { type Request, needCost, needUnitsBack } from '../requests/request.js'
+import { type Request, needCost, needUnits } from '../requests/request.js'
 import type { ConsumeOptions, Consumer, PeekOptions } from './limiter.js'
 import type { RequestBuilder } from '../requests/request-builder.js'
 import type { Pipeline } from './pipeline/pipeline.js'
@@ -124,7 +124,7 @@ export class ScopedConsumer implements Consumer {
 
   async refund(subject: SubjectOf, units: number): Promise<boolean> {
     try {
-      needUnitsBack(units)
+      needUnits(units, 1, 'refund(subject, 2)')
       const request = await this.#builder.build(needSubject(subject), units, this.#scope)
       return await this.#pipeline.refundByKey(request, units)
     } catch (error) {

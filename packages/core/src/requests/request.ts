@@ -226,10 +226,13 @@ export function needCost(cost: number, least: 0 | 1, ofNothing = ''): void {
   )
 }
 
-/** @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from 1 */
-export function needUnitsBack(units: unknown): void {
-  if (isWhole(units, 1)) return
+/**
+ * @param example a right call
+ * @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from `least`
+ */
+export function needUnits(units: unknown, least: 0 | 1, example: string): void {
+  if (isWhole(units, least)) return
   quiet(units)
-  const expected = 'a whole number of units from 1, such as refund(subject, 2)'
+  const expected = `a whole number of units from ${least}, such as ${example}`
   throw new TollgateError('ERR_TOLLGATE_COST', `units: got ${show(units)}, expected ${expected}`)
 }
