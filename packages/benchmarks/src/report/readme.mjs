@@ -35,7 +35,7 @@ function floodSentence(run) {
   const at = { section: 'flood', grid: 'flood', figure: 'perSecond' }
   const [ours, block] = [names.LOG, names.FLEXIBLE_BLOCK].map((row) => middle(run, { ...at, row }))
   if (ours === undefined) return undefined
-  return `One process denies a flooding tenant ${digits(ours)} times a second, with rate-limiter-flexible's block ${digits(block)} times.`
+  return `One process denies a flooding tenant ${digits(ours)} times a second; rate-limiter-flexible with a block, ${digits(block)} times.`
 }
 
 /** Decisions a second beside a bare INCR: of a contender, and of the packages that people know. */
@@ -49,13 +49,13 @@ function speedAt(run, inFlight) {
 function loneSentence(run) {
   const { of, isKnown, others } = speedAt(run, 1)
   if (!isKnown) return undefined
-  return `One request at a time runs at ${digits(of(names.LOG))} times the speed of a bare Redis \`INCR\` (a bare script ${digits(of(names.SCRIPT))}, four other packages ${others()}).`
+  return `One request at a time runs at ${digits(of(names.LOG))} times the speed of a bare Redis \`INCR\`. A bare script runs at ${digits(of(names.SCRIPT))}, and four other packages at ${others()}.`
 }
 
 function batchSentence(run) {
   const { of, isKnown, others } = speedAt(run, 512)
   if (!isKnown) return undefined
-  return `512 requests in flight share calls, and run at ${digits(of(names.LOG))} times \`INCR\` (the other packages ${others()}).`
+  return `512 requests in flight share calls, and run at ${digits(of(names.LOG))} times \`INCR\`; the other packages run at ${others()}.`
 }
 
 function rangeOf(values) {
