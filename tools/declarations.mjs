@@ -32,7 +32,8 @@ export function reachableFrom(entries) {
 /**
  * What a `.d.ts` file has.
  *
- * @returns `declared`: the texts of a name's declarations, with the names and places that they mention; `imported`: where a local name comes
+ * @returns `declared`: of each declaration of a name its `text` without comments, that with them, its docstring, and the names and places
+ *   that it mentions; `imported`: where a local name comes
  *   from; `exported`: what a name of the file stands for; `stars`: modules whose names it all exports. A place is `{ file, name }`,
  *   or `{ module, name }` in another package
  */
@@ -60,16 +61,33 @@ export function readDeclarations(file) {
           exported.name,
           source ? place(source.value, local.name) : { file, name: local.name },
         )
-    } else declare(declaration ?? node, Boolean(declaration))
+    } else declare(declaration ?? node, Boolean(declaration), node.start)
   }
   return read
 
-  function declare(node, isExported) {
-    const names = node.id ? [node.id.name] : (node.declarations ?? []).map(({ id }) => id.name)
-    const cut = [...comments, ...privateMembers(node)].filter(
-      ({ start, end }) => start >= node.start && end <= node.end,
+  /** The docstring that ends where a statement begins. */
+  function docstringBefore(begin) {
+    const last = comments.findLast(({ end }) => end <= begin)
+    return last?.value.startsWith('*') && text.slice(last.end, begin).trim() === '' ? last.value.slice(1) : ''
+  }
+
+  /** The docstrings of members. */
+  function commentsOf(members) {
+    return members.flatMap(({ start }) =>
+      comments.filter(({ end }) => end <= start && text.slice(end, start).trim() === ''),
     )
-    const one = { text: tidy(text, node, cut), ...mentionsOf(node) }
+  }
+
+  function declare(node, isExported, begin) {
+    const names = node.id ? [node.id.name] : (node.declarations ?? []).map(({ id }) => id.name)
+    const within = ({ start, end }) => start >= node.start && end <= node.end
+    const hidden = privateMembers(node).filter(within)
+    const one = {
+      text: tidy(text, node, [...comments.filter(within), ...hidden]),
+      documented: withoutParts(text, node, [...commentsOf(hidden), ...hidden]),
+      docstring: docstringBefore(begin),
+      ...mentionsOf(node),
+    }
     one.places = one.places.map(([module, name]) => place(module, name))
     // `declare module 'fastify' { ... }` adds to the types of another package.
     if (node.type === 'TSModuleDeclaration') return void read.augments.push(one)
@@ -120,17 +138,20 @@ const wrapped = (node) => ({
 /** Texts for people that are types, such as what an error code means. Their wording is not part of what users can rely on. */
 const withoutProse = (text) => text.replace(/'[^'\n]*'|"[^"\n]*"/g, (one) => (/ .* /.test(one) ? "'…'" : one))
 
-/** The text of a node without these parts of it, on one line for each member. */
-function tidy(text, { start, end }, cut) {
+/** The text of a node without these parts of it. */
+function withoutParts(text, { start, end }, cut) {
   let [left, from] = ['', start]
   for (const part of cut.toSorted((a, b) => a.start - b.start)) {
     if (part.start < from) continue
     left += text.slice(from, part.start)
     from = part.end
   }
-  return withoutProse(left + text.slice(from, end))
+  return (left + text.slice(from, end))
     .replace(/^(export )?declare /, '')
     .replace(/[ \t]+$/gm, '')
     .replace(/^\s*;?\n/gm, '')
     .replace(/\{\s+\}/g, '{}')
 }
+
+/** The same without what its wording says, on one line for each member. */
+const tidy = (text, node, cut) => withoutProse(withoutParts(text, node, cut))

@@ -7,11 +7,11 @@ import { pathToFileURL } from 'node:url'
 import { root } from '../docs-pages.ts'
 import { PUBLISHED } from '../published.ts'
 
-/** The reports of built packages in these folders. */
-function reportsOf(folders: readonly string[]): string[] {
+/** The reports of built packages in these folders, or their pages. */
+function reportsOf(folders: readonly string[], how: 'apiOf' | 'pageOf' = 'apiOf'): string[] {
   const program = `
-    import { apiOf } from ${JSON.stringify(pathToFileURL(join(root, 'tools/api.mjs')).href)}
-    console.log(JSON.stringify(${JSON.stringify(folders)}.map(apiOf)))`
+    import { ${how} } from ${JSON.stringify(pathToFileURL(join(root, 'tools/api.mjs')).href)}
+    console.log(JSON.stringify(${JSON.stringify(folders)}.map((folder) => ${how}(folder))))`
   return JSON.parse(execFileSync('node', ['--input-type=module', '-e', program], { encoding: 'utf8' }))
 }
 
@@ -22,6 +22,18 @@ test('say what the packages export', () => {
   // If this fails, what users can call has changed. Is that meant? `npm run api` writes it down.
   for (const [index, name] of PUBLISHED.entries())
     expect({ name, api: built[index] }).toEqual({ name, api: written[index] })
+})
+
+test('the pages of docs/reference/api have every export with its docstring', () => {
+  const folders = PUBLISHED.map((name) => join(root, 'packages', name))
+  const built = reportsOf(folders, 'pageOf')
+  for (const [index, name] of PUBLISHED.entries())
+    expect(built[index]).toBe(readFileSync(join(root, `docs/reference/api/${name}.md`), 'utf8'))
+  const core = built[PUBLISHED.indexOf('core')] ?? ''
+  expect(core).toMatch(
+    /### createLimiter\n\nCreates a limiter, .*\n\n- Throws: `ConfigError` when an option is wrong.*\n\n```typescript\nfunction createLimiter</,
+  )
+  expect(core).not.toMatch(/#private|private readonly/)
 })
 
 describe('a report', () => {
