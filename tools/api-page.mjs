@@ -26,7 +26,10 @@ const NAMES = { returns: 'Returns', throws: 'Throws', see: 'See' }
 
 /** A docstring as Markdown, around the declaration: what it says, what goes in and comes out, then examples. */
 function partsOf(docstring, declaration) {
-  const text = docstring.replace(/^[ \t]*\* ?/gm, '').trim()
+  const text = docstring
+    .replace(/^[ \t]*\* ?/gm, '')
+    .replace(/^```ts$/gm, '```typescript')
+    .trim()
   const [prose, ...tags] = text.split(/^@(?=\w)/m).map((part) => part.trim())
   const examples = tags.filter((tag) => tag.startsWith('example'))
   const items = tags.filter((tag) => !tag.startsWith('example')).map(itemOf)

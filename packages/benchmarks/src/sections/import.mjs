@@ -2,7 +2,7 @@
 // and what it loads. Nothing here depends on how a package is built: file by file, or as bundles.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, extname, join, relative, sep } from 'node:path'
+import { basename, dirname, extname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { folderOf } from '../kit/machine.mjs'
 import { takeTurns } from '../kit/rounds.mjs'

@@ -33,7 +33,7 @@ function copyPackage(): void {
   copy = join(folder, 'packages/core')
   for (const part of [...SOURCES, 'scripts']) cpSync(join(core, part), join(copy, part), { recursive: true })
   cpSync(join(root, 'tsconfig.base.json'), join(folder, 'tsconfig.base.json'))
-  for (const tool of ['build.mjs', 'bundle.mjs', 'line-breaks.mjs'])
+  for (const tool of ['build.mjs', 'bundle.mjs', 'declarations.mjs', 'line-breaks.mjs'])
     cpSync(join(root, 'tools', tool), join(folder, 'tools', tool))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   symlinkSync(join(core, 'node_modules'), join(copy, 'node_modules'))

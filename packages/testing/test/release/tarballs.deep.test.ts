@@ -16,7 +16,7 @@ interface Size {
 
 /** The most that a package may have: about a twentieth above what it has, with room for its texts. A larger one needs a reason. */
 const BUDGET: Readonly<Record<string, Size>> = {
-  core: { packed: 1000, unpacked: 3650, files: 385 },
+  core: { packed: 1200, unpacked: 4250, files: 385 },
   express: { packed: 13, unpacked: 38, files: 13 },
   fastify: { packed: 32, unpacked: 112, files: 21 },
   koa: { packed: 14, unpacked: 43, files: 13 },
