@@ -1,8 +1,8 @@
 // The entries of changes in .changeset, and CHANGELOG.md, which they go to.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { root } from './workspace.mjs'
+import { publishedFolders, root } from './workspace.mjs'
 
 /** The kinds of change, the one that asks most of users first. */
 export const KINDS = ['major', 'minor', 'patch']
@@ -16,18 +16,26 @@ export const KINDS = ['major', 'minor', 'patch']
 export function pendingChanges(workspace) {
   const folder = join(workspace, '.changeset')
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => /(?<!^README)\.md$/.test(name)) : []
-  return files.sort().map((name) => {
+  const published = publishedFolders.map((one) => basename(one))
+  return files.sort().flatMap((name) => {
     const file = join(folder, name)
     const [, head = '', text = ''] =
-      /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(readFileSync(file, 'utf8')) ?? []
+      /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(linesOf(readFileSync(file, 'utf8'))) ?? []
+    // What `npx changeset --empty` writes, for a change without news.
+    if (/^---\s+---\s*$/.test(linesOf(readFileSync(file, 'utf8')))) return []
     const lines = [...head.matchAll(/^["']?@tollgate\/([\w-]+)["']?: *(major|minor|patch)$/gm)]
     if (lines.length === 0 || lines.length !== head.split('\n').length || text.trim() === '')
       throw new Error(`.changeset/${name}: write it by npx changeset`)
+    const unknown = lines.map(([, one]) => one).find((one) => !published.includes(one))
+    if (unknown) throw new Error(`.changeset/${name}: @tollgate/${unknown} is not published`)
     const kinds = lines.map(([, , kind]) => kind)
     const kind = KINDS.find((one) => kinds.includes(one))
-    return { file, packages: lines.map(([, one]) => one), kind, text: text.trim() }
+    return [{ file, packages: lines.map(([, one]) => one), kind, text: text.trim() }]
   })
 }
+
+/** A text with the line ends of Unix, and without a byte order mark. */
+const linesOf = (text) => text.replace(/^\uFEFF/, '').replace(/\r\n?|[\u2028\u2029]/g, '\n')
 
 /** The changelog with a section for a new version on top of the others. */
 export function withSection(changelog, version, changes) {

@@ -101,9 +101,9 @@ const isBuilt = () => existsSync(built) && readFileSync(built, 'utf8') === state
 /** The names, sizes and times of all files that packages are built from, and of what was built. */
 function stateOfPackages() {
   const hash = createHash('sha256').update(fingerprint())
-  const parts = ['src', 'scripts', 'dist', 'package.json', 'tsconfig.build.json']
+  const parts = ['src', 'scripts', 'dist', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
   const packages = readdirSync(join(root, 'packages'))
-    .filter((name) => existsSync(join(root, 'packages', name, 'tsconfig.build.json')))
+    .filter((name) => hasBuild(name))
     .flatMap((name) => parts.map((part) => `packages/${name}/${part}`))
   for (const part of ['tools', 'tsconfig.base.json', 'turbo.json', ...packages]) {
     for (const file of filesOf(join(root, part))) {
@@ -112,6 +112,11 @@ function stateOfPackages() {
     }
   }
   return hash.digest('hex')
+}
+
+function hasBuild(name) {
+  const manifest = join(root, 'packages', name, 'package.json')
+  return existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).scripts?.build !== undefined
 }
 
 /** The path itself, or everything in the folder; nothing if there is no such path. */

@@ -17,7 +17,7 @@ test.each<[unknown, object, RegExp]>([
   ['h:1,h2:1', {}, /^servers: got a string of 8 characters, expected .*, several as a list/],
   ['memcached://h:1', {}, /^servers: .*, without a scheme/],
   ['h:0', {}, /^servers: got a string of 3 characters/],
-  ['-', {}, /^servers: got a string of 1 characters/],
+  ['-', {}, /^servers: got a string of 1 character, /],
   [[ADDRESS, 7], {}, /^servers\[1\]: got 7, expected a server such as/],
   [['localhost:1', 'LOCALHOST:1'], {}, /^servers\[1\]: .* expected each server once/],
   [{ incr() {}, decr() {}, get() {} }, {}, /^servers: got .* expected a server/],

@@ -19,7 +19,9 @@ export function show(value: unknown): string {
  * Like `show`, but of a string only the length. For options whose text may be a secret, or an address that contains one.
  */
 export function showKind(value: unknown): string {
-  return typeof value === 'string' ? `a string of ${value.length} characters` : show(value)
+  return typeof value === 'string'
+    ? `a string of ${value.length} ${value.length === 1 ? 'character' : 'characters'}`
+    : show(value)
 }
 
 /** The path of a property, for an error: `plans.free`, `plans['a b']`. */

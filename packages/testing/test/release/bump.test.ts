@@ -33,6 +33,7 @@ beforeEach(() => {
       'CHANGELOG.md',
       '.changeset/config.json',
       '.changeset/README.md',
+      'packages/metrics/src/options.ts',
     ],
     ...MANIFESTS,
   ]) {
@@ -123,4 +124,24 @@ test('the packages that have one version are those that are published', () => {
   const { fixed } = JSON.parse(readFileSync(join(root, '.changeset/config.json'), 'utf8'))
   expect(fixed).toEqual([PUBLISHED.map((name) => `@tollgate/${name}`)])
   expect(new Set(PUBLISHED.map((name) => manifestOf(name, root)['version'])).size).toBe(1)
+})
+
+test('the version that metrics report is bumped, too', () => {
+  announce('a.md', "'@tollgate/metrics': minor", 'One.')
+  const version = bump().trim()
+  const source = readFileSync(join(folder, 'packages/metrics/src/options.ts'), 'utf8')
+  expect(source).toContain(`export const VERSION = '${version}'\n`)
+})
+
+test('an entry may come from Windows, and an empty one says nothing', () => {
+  const entry = '\uFEFF---\r\n"@tollgate/core": patch\r\n---\r\n\r\nOne.\r\u2028## Two.\r\n'
+  writeFileSync(join(folder, '.changeset/a.md'), entry)
+  writeFileSync(join(folder, '.changeset/empty.md'), '---\n---\n')
+  bump()
+  expect(readFileSync(join(folder, 'CHANGELOG.md'), 'utf8')).toContain('- core: One.\n\n  ## Two.\n')
+})
+
+test('an entry for a package that is not published is refused', () => {
+  announce('a.md', "'@tollgate/testing': minor", 'One.')
+  expect(bump).toThrow('.changeset/a.md: @tollgate/testing is not published')
 })
