@@ -65,29 +65,9 @@ export function readDeclarations(file) {
   }
   return read
 
-  /** The docstring that ends where a statement begins. */
-  function docstringBefore(begin) {
-    const last = comments.findLast(({ end }) => end <= begin)
-    return last?.value.startsWith('*') && text.slice(last.end, begin).trim() === '' ? last.value.slice(1) : ''
-  }
-
-  /** The docstrings of members. */
-  function commentsOf(members) {
-    return members.flatMap(({ start }) =>
-      comments.filter(({ end }) => end <= start && text.slice(end, start).trim() === ''),
-    )
-  }
-
   function declare(node, isExported, begin) {
     const names = node.id ? [node.id.name] : (node.declarations ?? []).map(({ id }) => id.name)
-    const within = ({ start, end }) => start >= node.start && end <= node.end
-    const hidden = privateMembers(node).filter(within)
-    const one = {
-      text: tidy(text, node, [...comments.filter(within), ...hidden]),
-      documented: withoutParts(text, node, [...commentsOf(hidden), ...hidden]),
-      docstring: docstringBefore(begin),
-      ...mentionsOf(node),
-    }
+    const one = { ...textsOf({ text, comments }, node, begin), ...mentionsOf(node) }
     one.places = one.places.map(([module, name]) => place(module, name))
     // `declare module 'fastify' { ... }` adds to the types of another package.
     if (node.type === 'TSModuleDeclaration') return void read.augments.push(one)
@@ -95,6 +75,21 @@ export function readDeclarations(file) {
       read.declared.set(name, [...(read.declared.get(name) ?? []), one])
       if (isExported) read.exported.set(name, { file, name })
     }
+  }
+}
+
+/** A declaration without comments, with them, and the docstring that ends where its statement begins. */
+function textsOf({ text, comments }, node, begin) {
+  const isBefore = (start) => (comment) =>
+    comment.end <= start && text.slice(comment.end, start).trim() === ''
+  const within = ({ start, end }) => start >= node.start && end <= node.end
+  const hidden = privateMembers(node).filter(within)
+  const onHidden = hidden.flatMap(({ start }) => comments.filter(isBefore(start)))
+  const docstring = comments.findLast(isBefore(begin))?.value ?? ''
+  return {
+    text: withoutProse(withoutParts(text, node, [...comments.filter(within), ...hidden])),
+    documented: withoutParts(text, node, [...onHidden, ...hidden]),
+    docstring: docstring.startsWith('*') ? docstring.slice(1) : '',
   }
 }
 
@@ -152,6 +147,3 @@ function withoutParts(text, { start, end }, cut) {
     .replace(/^\s*;?\n/gm, '')
     .replace(/\{\s+\}/g, '{}')
 }
-
-/** The same without what its wording says, on one line for each member. */
-const tidy = (text, node, cut) => withoutProse(withoutParts(text, node, cut))
