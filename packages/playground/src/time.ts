@@ -2,11 +2,15 @@
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** A time such as `59s`, `1.5 min` or `0`, in whole ms; undefined if it is none. */
+/** The latest time that is read: beyond it, sums of µs are not exact any more. */
+const LATEST_MS = 1000 * 86_400_000
+
+/** A time such as `59s`, `1.5 min` or `0`, in whole ms; undefined if it is none, or later than 1000 days. */
 export function readTime(text: string): number | undefined {
-  const [, count = '', unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)?\s*$/.exec(text) ?? []
+  const [, count = '', unit = ''] = /^(\d+(?:\.\d+)?) ?(ms|s|min|h|d)?$/.exec(text.trim()) ?? []
   if (count === '' || (unit === '' && Number(count) !== 0)) return undefined
-  return Math.round(Number(count) * (UNITS[unit] ?? 0))
+  const ms = Math.round(Number(count) * (UNITS[unit] ?? 0))
+  return ms <= LATEST_MS ? ms : undefined
 }
 
 /** A time in the largest unit that keeps it short: `59s`, `1.5min`, `250ms`. */

@@ -16,6 +16,9 @@ export type Pattern = keyof typeof PATTERNS
 /** The most requests of a scene: more would make the page slow. */
 export const MOST_REQUESTS = 40_000
 
+/** Links can hold any text. */
+const MOST_CHARACTERS = 20_000
+
 /** A mistake in what was typed. The message says what would be right. */
 export class TrafficError extends Error {}
 
@@ -53,6 +56,12 @@ export function patternText(pattern: Exclude<Pattern, 'own'>, { quota, windowMs 
  * @throws {TrafficError} when the text is no traffic, or too much of it
  */
 export function arrivalsOf(text: string, seed: number): number[] {
+  if (text.length > MOST_CHARACTERS) {
+    const expected = 'Put requests together, such as: 300 from 10s to 20s'
+    throw new TrafficError(
+      `Traffic has at most ${MOST_CHARACTERS} characters, and this has ${text.length}. ${expected}`,
+    )
+  }
   const groups = text
     .split(/[,\n]/)
     .filter((part) => part.trim() !== '')
@@ -68,15 +77,17 @@ export function arrivalsOf(text: string, seed: number): number[] {
   return groups.flatMap((group) => timesOf(group, random)).sort((a, b) => a - b)
 }
 
-const GROUP = /^\s*(\d+)\s+(?:at\s+(.+?)|(random\s+)?from\s+(.+?)\s+to\s+(.+?))\s*$/
+// For a text with single spaces: a time is `59s` or `1.5 min`, so nothing can be read in two ways, and slowly.
+const GROUP = /^(\d+) (?:at (\S+(?: \S+)?)|(random )?from (\S+(?: \S+)?) to (\S+(?: \S+)?))$/
 
-function groupOf(text: string): Group {
+function groupOf(given: string): Group {
+  const text = given.split(/\s+/).filter(Boolean).join(' ')
   const [, count, at, random, from, to] = GROUP.exec(text) ?? []
   const fromMs = readTime(at ?? from ?? '')
   const toMs = readTime(at ?? to ?? '')
   if (count === undefined || fromMs === undefined || toMs === undefined || toMs < fromMs) {
     throw new TrafficError(
-      `“${text.trim()}” is no traffic. Type for example: 100 at 59s, or 300 from 10s to 20s`,
+      `“${text.length > 60 ? `${text.slice(0, 60)}…` : text}” is no traffic. Type for example: 100 at 59s, or 300 from 10s to 20s`,
     )
   }
   return { count: Number(count), fromMs, toMs, isRandom: random !== undefined }

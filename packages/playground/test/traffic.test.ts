@@ -72,6 +72,23 @@ test.each([
   expect(() => arrivalsOf(text, 1)).toThrow(/such as|for example|at most/)
 })
 
+test('a text of mostly spaces is read as fast as it is long', () => {
+  const gap = ' '.repeat(2000)
+  expect(arrivalsOf(`${gap}2${gap}random${gap}from${gap}0${gap}to${gap}0${gap}`, 1)).toEqual([0, 0])
+  // Backtracking would take minutes.
+  expect(() => arrivalsOf(`1 from${' '.repeat(19_000)}x`, 1)).toThrow('is no traffic')
+})
+
+test('a text that is too long is refused before it is read', () => {
+  expect(() => arrivalsOf('1 at 0s,'.repeat(2501), 1)).toThrow('at most 20000 characters, and this has 20008')
+  expect(arrivalsOf('1 at 0s,'.repeat(2500), 1)).toHaveLength(2500)
+  expect(() => arrivalsOf('x'.repeat(5000), 1)).toThrow(`“${'x'.repeat(60)}…” is no traffic.`)
+})
+
+test.each(['99999999999999999999d', `${'9'.repeat(400)}d`, '1001d'])('a time of %s is refused', (time) => {
+  expect(() => arrivalsOf(`1 at ${time}`, 1)).toThrow('is no traffic')
+})
+
 describe('patterns for a limit of 100 a minute', () => {
   test.each([
     ['seam', '1 at 0s, 100 at 59s, 100 at 61s'],
