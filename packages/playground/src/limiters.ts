@@ -44,6 +44,12 @@ export class Tollgate {
 
   /** @throws {ConfigError} when a limit is wrong */
   constructor(limits: readonly string[], algorithm: Algorithm) {
+    // Of these, core says where they may stand in plans, which there are none of here.
+    const none = limits.find((limit) => /^(?:unlimited|blocked|)$/i.test(limit.trim()))
+    if (limits.length === 0 || none !== undefined) {
+      const given = none ? `'${none}' counts nothing, so there is nothing to show here` : 'there is none'
+      throw new ConfigError('limit', `${given}; type one such as 100/min`)
+    }
     const store = Object.assign(memoryStore({ now: () => this.#nowMs }), { defaultAlgorithm: algorithm })
     this.#limiter = createLimiter({ limit: limits, store, warnings: false })
     this.countedBy = meantBy(limits[0] ?? '') ?? algorithm

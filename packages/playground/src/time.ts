@@ -2,10 +2,10 @@
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** The latest time that is read: beyond it, sums of µs are not exact any more. */
-const LATEST_MS = 1000 * 86_400_000
+/** The latest time that is read: scenes of the longest windows, 3000 days, end before. */
+const LATEST_MS = 10_000 * 86_400_000
 
-/** A time such as `59s`, `1.5 min` or `0`, in whole ms; undefined if it is none, or later than 1000 days. */
+/** A time such as `59s`, `1.5 min` or `0`, in whole ms; undefined if it is none, or later than 10 000 days. */
 export function readTime(text: string): number | undefined {
   const [, count = '', unit = ''] = /^(\d+(?:\.\d+)?) ?(ms|s|min|h|d)?$/.exec(text.trim()) ?? []
   if (count === '' || (unit === '' && Number(count) !== 0)) return undefined

@@ -199,5 +199,10 @@ test('the traffic starts from what a limit says, whatever is left over', () => {
   expect(runOf({ ...FIRST, limit: '5/s' }).watched).toEqual({ quota: 5, windowMs: 1000 })
   expect(runOf(FIRST).watched).toEqual(MINUTE)
   expect(() => runOf({ ...FIRST, limit: '' })).toThrow(/limit/)
+  expect(() => runOf({ ...FIRST, limit: '' })).toThrow('limit: there is none; type one such as 100/min')
+  for (const limit of ['unlimited', '100/min, Blocked'])
+    expect(() => runOf({ ...FIRST, limit })).toThrow(
+      /limit: '\w+' counts nothing, so .*; type one such as 100\/min/,
+    )
   expect(() => runOf({ ...FIRST, limit: '5000000/month' })).toThrow(/at most 40000/)
 })

@@ -85,7 +85,7 @@ test('a text that is too long is refused before it is read', () => {
   expect(() => arrivalsOf('x'.repeat(5000), 1)).toThrow(`“${'x'.repeat(60)}…” is no traffic.`)
 })
 
-test.each(['99999999999999999999d', `${'9'.repeat(400)}d`, '1001d'])('a time of %s is refused', (time) => {
+test.each(['99999999999999999999d', `${'9'.repeat(400)}d`, '10001d'])('a time of %s is refused', (time) => {
   expect(() => arrivalsOf(`1 at ${time}`, 1)).toThrow('is no traffic')
 })
 
@@ -110,4 +110,8 @@ describe('patterns for a limit of 100 a minute', () => {
         expect(arrivalsOf(patternText(pattern, shape), 1).length).toBeGreaterThan(1)
     }
   })
+})
+
+test('the patterns of the longest windows are read', () => {
+  expect(arrivalsOf(patternText('steady', { quota: 5, windowMs: 3000 * 86_400_000 }), 1)).toHaveLength(19)
 })
