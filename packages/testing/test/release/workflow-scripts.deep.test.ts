@@ -26,8 +26,8 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-workflow-'))
   clone = join(folder, 'clone')
   const manifests = readdirSync(join(root, 'packages')).map((name) => `packages/${name}/package.json`)
-  const files = ['package.json', 'pnpm-lock.yaml', 'CHANGELOG.md', 'tools', '.changeset/README.md']
-  for (const file of [...files, '.changeset/config.json', ...manifests]) {
+  const files = ['package.json', 'pnpm-lock.yaml', 'CHANGELOG.md', 'tools', 'packages/metrics/src/options.ts']
+  for (const file of [...files, '.changeset/README.md', '.changeset/config.json', ...manifests]) {
     mkdirSync(dirname(join(clone, file)), { recursive: true })
     cpSync(join(root, file), join(clone, file), { recursive: true })
   }
