@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /** The folder of the repository. */
 export const root = fileURLToPath(new URL('..', import.meta.url))
@@ -54,6 +54,20 @@ export async function prepare() {
   if (isBuilt()) return
   if ((await step('build', build)) !== 0) process.exit(1)
   writeFileSync(built, stateOfPackages())
+}
+
+/** The options with which Node runs TypeScript of this workspace. */
+export const withTypeScript = [
+  '--import',
+  pathToFileURL(join(root, 'packages/faults/src/typescript.mjs')).href,
+]
+
+/** Installs and builds what has changed, and ends this process as a program of the workspace does. The arguments go to it. */
+export async function runProgram(program, nodeOptions = []) {
+  await prepare()
+  const args = [...nodeOptions, join(root, program), ...process.argv.slice(2)]
+  const { code } = await run(process.execPath, args)
+  process.exit(code)
 }
 
 /** Runs a tool of the workspace with pnpm on its PATH, which turbo needs. */
