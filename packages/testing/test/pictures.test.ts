@@ -1,4 +1,5 @@
 // The pictures of the docs are what npm run pictures draws from real runs, from core's defaults and from ARCHITECTURE.md.
+// They and the charts of the benchmarks suit light and dark pages.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +9,9 @@ import { markdown, root, textOf } from './docs-pages.ts'
 
 const source = join(root, 'packages/benchmarks/src/pictures')
 const names = readdirSync(join(root, 'docs/pictures'))
+const drawings = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.svg'))
+  .map((name) => `docs/${name.replaceAll('\\', '/')}`)
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-pictures-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -40,13 +44,84 @@ test('at the seam express-rate-limit lets 199 of a limit of 100 through, and Tol
   })
 })
 
-test.each(names)('%s says in words what it shows, and needs nothing from elsewhere', (name) => {
-  const svg = textOf(`docs/pictures/${name}`)
+test.each(drawings)('%s says in words what it shows, and needs nothing from elsewhere', (path) => {
+  const svg = textOf(path)
   expect(svg).toMatch(/<title id="title">.{10,}<\/title>\n<desc id="desc">.{50,}<\/desc>/)
-  expect(svg).toContain('prefers-color-scheme: dark')
   expect(svg.replace('xmlns="http://www.w3.org/2000/svg"', '')).not.toMatch(
     /https?:|href|<script|<image|@import|url\(/,
   )
+})
+
+const PALETTES =
+  /\n {2}svg \{([^}]+)\}\n {2}@media \(prefers-color-scheme: dark\) \{\n {4}svg \{([^}]+)\}\n {2}\}/
+
+/** The colours of a picture by name, on light and on dark pages. */
+function palettesOf(svg: string): Record<string, string>[] {
+  const [, light = '', dark = ''] = PALETTES.exec(svg) ?? []
+  return [light, dark].map((palette) =>
+    Object.fromEntries([...palette.matchAll(/--([\w-]+): (#[\da-f]{6})/g)].map(([, ...pair]) => pair)),
+  )
+}
+
+test.each(drawings)('%s has each colour for light and for dark pages, and no other', (path) => {
+  const svg = textOf(path)
+  const [light = {}, dark = {}] = palettesOf(svg)
+  expect(Object.keys(light)).toContain('card')
+  expect(Object.keys(dark)).toEqual(Object.keys(light))
+  const names = [...svg.matchAll(/var\(--([\w-]+)\)/g)].map(([, name]) => name)
+  // A class sets these two to colours of the palette.
+  expect([...Object.keys(light), 'c', 'f']).toEqual(expect.arrayContaining(names))
+  const rest = svg.replace(PALETTES, '')
+  const paints = [...rest.matchAll(/\b(?:fill|stroke|color|stop-color)(?:="|: *)([^;"} ]+)/g)]
+  expect(
+    paints.map(([, paint]) => paint).filter((paint) => !/^(none|var\(--[\w-]+\))$/.test(paint ?? '')),
+  ).toEqual([])
+})
+
+/** How much lighter one colour is than the other, as WCAG 2 measures it. */
+function contrast(one: string, other: string): number {
+  const [low = 0, high = 0] = [one, other].map(luminance).toSorted((a, b) => a - b)
+  return (high + 0.05) / (low + 0.05)
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+    .map((i) => Number.parseInt(colour.slice(i, i + 2), 16) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+test('all pictures and charts have the same colours, and text stands out from all grounds', () => {
+  const all = drawings.map((path) => palettesOf(textOf(path)))
+  expect(new Set(all.map((palettes) => JSON.stringify(palettes))).size).toBe(1)
+  for (const palette of all[0] ?? []) {
+    const colour = (name: string): string => palette[name] ?? ''
+    const grounds = ['card', 'fill', 'blue-fill', 'orange-fill', 'green-fill']
+    const pairs = [
+      ...grounds.flatMap((ground) => ['ink', 'soft'].map((text) => [text, ground])),
+      ...['blue', 'orange', 'green'].map((text) => [text, 'card']),
+    ]
+    const faint = pairs.filter(([text = '', ground = '']) => !(contrast(colour(text), colour(ground)) >= 4.5))
+    expect(faint).toEqual([])
+  }
+})
+
+test('in a chart of bars ours have a bold name, a stroke at the edge and a solid bar, others none of these', () => {
+  const bars = drawings
+    .map((path) => [path, textOf(path)] as const)
+    .filter(([, svg]) => svg.includes('c-other"'))
+  expect(bars).not.toEqual([])
+  for (const [path, svg] of bars) {
+    const count = (pattern: RegExp): number => svg.match(pattern)?.length ?? 0
+    const ours = count(/class="strong"[^>]*>Tollgate: /g)
+    expect({ path, bold: count(/class="strong"/g) }).toEqual({ path, bold: ours })
+    expect({ path, edges: count(/<rect x="0.5" [^>]*width="5" [^>]*"paint c-blue"/g) }).toEqual({
+      path,
+      edges: ours,
+    })
+    expect(count(/rx="3" class="paint c-blue"/g)).toBeGreaterThanOrEqual(ours)
+    expect(count(/rx="3" class="tint c-other"/g)).toBeGreaterThan(0)
+  }
 })
 
 test.each(names)('%s stands on a page, with words for those who cannot see it', (name) => {

@@ -1,5 +1,5 @@
 // house.svg: the floors of core, as ARCHITECTURE.md names them, so that the picture cannot tell of another house.
-import { box, card, head, text, WIDTH } from './draw.mjs'
+import { box, card, head, text, WIDTH } from '../draw.mjs'
 
 const [LEFT, TOP, FLOOR, GAP] = [24, 88, 58, 8]
 

@@ -1,5 +1,5 @@
 // leases.svg: two processes take units from Redis in advance, serve requests from memory, and return the rest.
-import { box, card, dots, shaft, text, WIDTH } from './draw.mjs'
+import { box, card, dots, shaft, text, WIDTH } from '../draw.mjs'
 
 /** A process asks for what it expects to use and this much more: pictures.test.ts holds it to core's source. */
 export const RESERVE = 1.25

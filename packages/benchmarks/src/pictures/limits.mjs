@@ -1,5 +1,5 @@
 // limits.svg: a request that fits all limits of its plan takes units of all; one that does not fit one of them takes none.
-import { box, card, line, text, WIDTH } from './draw.mjs'
+import { box, card, line, text, WIDTH } from '../draw.mjs'
 import { COST, LIMITS } from './limits-run.mjs'
 
 const [LEFT, LABELS, VALUES] = [24, 96, 164]

@@ -1,5 +1,5 @@
 // plans.svg: keys lead to tenants, tenants to plans, plans to answers.
-import { box, card, road, text } from './draw.mjs'
+import { box, card, road, text } from '../draw.mjs'
 import { PLANS } from './plans-run.mjs'
 
 const BOX = { width: 116, height: 56 }

@@ -1,5 +1,5 @@
 // redis-dies.svg: what a request meets from the moment at which Redis stops answering until it decides again.
-import { box, card, line, text, WIDTH } from './draw.mjs'
+import { box, card, line, text, WIDTH } from '../draw.mjs'
 
 /** The defaults of core: packages/testing/test/pictures.test.ts holds them to its source. */
 export const DEFAULTS = { deadlineMs: 100, failures: 3, probeEveryMs: 250 }

@@ -1,5 +1,5 @@
 // seam.svg: the same requests around the end of a minute, at express-rate-limit and at Tollgate.
-import { card, dots, line, text, WIDTH } from './draw.mjs'
+import { card, dots, line, text, WIDTH } from '../draw.mjs'
 import { BURST, BURST_MS, MINUTE_MS, QUOTA } from './seam-run.mjs'
 
 const LEFT = 24

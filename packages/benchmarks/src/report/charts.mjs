@@ -4,6 +4,8 @@ import { ratioOf, summary, valuesOf } from './figures.mjs'
 import { barChart, lineChart } from './svg.mjs'
 
 const MEDIANS = 'Bars are medians, thin lines quartiles.'
+const MORE = 'More is better.'
+const LESS = 'Less is better.'
 
 const MAIN = [
   ...[names.BUCKET, names.LOG, names.THREE],
@@ -24,38 +26,38 @@ const figureOf = (run, at) => {
 
 const CHARTS = {
   speed: (run) => ({
-    title: 'Decisions per second, as a multiple of a bare INCR',
-    note: `One process with one ioredis client, all allowed. ${MEDIANS}`,
-    unit: 'x the decisions of a bare ioredis INCR in the same round; the dashed line is INCR',
+    title: 'Decisions per second',
+    unit: ['As a multiple of a bare INCR in the same round.', MORE],
+    note: ['One process with one ioredis client, all allowed.', MEDIANS],
     series: ['512 in flight', '64 in flight', '1 in flight'],
     rows: rowsOf([...MAIN, names.SCRIPT, names.INCR_PIPELINED], [512, 64, 1], (row, inFlight) =>
       ratioOf(run, { section: `speed-${inFlight}`, grid: 'allowed', row, figure: 'perSecond' }, names.INCR),
     ),
-    mark: 1,
+    mark: { at: 1, label: 'INCR' },
   }),
   latency: (run) => ({
     title: 'Latency at 4000 decisions per second',
-    note: `Counted from the time a request was due. ${MEDIANS}`,
-    unit: 'ms until the answer, half of the requests (p50)',
-    series: ['p50'],
+    unit: ['ms until half of the requests are answered (p50).', LESS],
+    note: ['Counted from the time a request was due.', MEDIANS],
+    series: [''],
     rows: rowsOf([names.INCR, ...MAIN], ['p50'], (row, figure) =>
       figureOf(run, { section: 'latency', grid: 'latency', row, figure }),
     ),
   }),
   server: (run) => ({
-    title: "Redis's time per decision, in batches of 64",
-    note: `The floor reads and writes each key, and decides nothing. ${MEDIANS}`,
-    unit: 'µs of Redis for the commands of one decision, without sockets',
-    series: ['µs'],
+    title: "Redis's time per decision",
+    unit: ['µs in the commands of a decision, in batches of 64.', LESS],
+    note: ['The floor reads and writes each key, and decides nothing.', MEDIANS],
+    series: [''],
     rows: rowsOf([names.FLOOR, names.INCR, ...MAIN, names.LOG_DENIED], ['us'], (row, figure) =>
       figureOf(run, { section: 'server', grid: 'server', row, figure }),
     ),
   }),
   flood: (run) => ({
-    title: 'A flood from one denied tenant, 64 requests in flight',
-    note: `More is better: fast denials leave more time for other tenants. ${MEDIANS}`,
-    unit: 'answers per second from one process',
-    series: ['answers'],
+    title: 'A flood from one denied tenant',
+    unit: ['Answers per second from one process.', MORE],
+    note: ['64 requests in flight.', 'Fast denials leave more time for other tenants.', MEDIANS],
+    series: [''],
     rows: rowsOf(
       [names.BUCKET, names.LOG, names.LOG_ASKED, names.FLEXIBLE_BLOCK, names.FLEXIBLE, names.INCR],
       ['perSecond'],
@@ -63,10 +65,10 @@ const CHARTS = {
     ),
   }),
   'in-memory': (run) => ({
-    title: 'A decision in the memory of one process',
-    note: `10 000 subjects, all allowed. ${MEDIANS}`,
-    unit: 'µs per awaited decision',
-    series: ['µs'],
+    title: 'A decision in memory',
+    unit: ['µs per awaited decision.', LESS],
+    note: ['One process, 10,000 subjects, all allowed.', MEDIANS],
+    series: [''],
     rows: rowsOf(
       [
         names.BUCKET,
@@ -83,9 +85,12 @@ const CHARTS = {
   }),
   bytes: (run) => ({
     title: 'Redis memory per subject',
-    note: 'With 1 and with 100 requests in the window. With 1000, a sorted set takes more than 100 000 bytes.',
-    unit: 'bytes, with the share of the key tables',
-    series: ['1 in the window', '100 in the window'],
+    unit: ['Bytes, with the share of the key tables.', LESS],
+    note: [
+      'With 1 and with 100 requests in the window.',
+      'With 1000, a sorted set takes more than 100,000 bytes.',
+    ],
+    series: ['1 request', '100 requests'],
     rows: rowsOf([...MAIN, names.LOG_EXACT, names.INCR], ['after 1', 'after 100'], (row, figure) =>
       figureOf(run, { section: 'bytes', grid: 'bytes', row, figure }),
     ),
@@ -94,15 +99,15 @@ const CHARTS = {
     ['express', 'fastify', 'koa'].map((framework) => [`http-${framework}`, httpChart(framework)]),
   ),
   accuracy: (run) => ({
-    title: 'Requests let through around the end of a window by a limit of 100',
-    note: '150 are sent shortly before the end and 150 shortly after. The right number is 100, the dashed line. The most of all repeats.',
-    unit: 'requests within 8 % of a window',
-    series: ['let through'],
+    title: 'Let through by a limit of 100',
+    unit: ['Requests within 8 % of a window, around its end.', '100 is right.'],
+    note: ['150 are sent shortly before the end and 150 shortly after.', 'Bars are the most of all repeats.'],
+    series: [''],
     rows: rowsOf(Object.keys(run.sections.accuracy?.grids?.accuracy ?? {}), ['seam'], (row, figure) => {
       const most = Math.max(...valuesOf(run, { section: 'accuracy', grid: 'accuracy', row, figure }))
       return { low: most, middle: most, high: most }
     }),
-    mark: 100,
+    mark: { at: 100, label: 'the limit' },
   }),
 }
 
@@ -112,14 +117,18 @@ function httpChart(framework) {
   const section = `http-${framework}`
   const wanted = [names.LOG_100, names.BUCKET, peer, names.FLEXIBLE, names.FLEXIBLE_BLOCK, names.INCR]
   return (run) => ({
-    title: `${title}: requests per second, as a multiple of no limiter`,
-    note: `64 connections. A denial is shorter than an answer, so it can be faster. ${MEDIANS}`,
-    unit: 'x the requests of the application without a limiter: the dashed line',
-    series: ['allowed', 'flood of one denied tenant'],
+    title: `${title}: requests per second`,
+    unit: ['As a multiple of the application without a limiter.', MORE],
+    note: [
+      '64 connections. In the flood, one tenant is denied.',
+      'A denial is shorter than an answer, so it can be faster.',
+      MEDIANS,
+    ],
+    series: ['allowed', 'flood'],
     rows: rowsOf(wanted, ['allowed', 'flood'], (row, grid) =>
       ratioOf(run, { section, grid, row, figure: 'perSecond' }, names.NONE),
     ),
-    mark: 1,
+    mark: { at: 1, label: 'no limiter' },
   })
 }
 
@@ -133,9 +142,8 @@ function growthChart(run) {
   }
   return lineChart({
     title: 'What makes a decision dearer',
-    note: 'Each line starts at one subject, a quota of one, or one limit.',
-    unit: 'subjects, quota or limits',
-    sideUnit: 'µs of Redis per decision',
+    unit: ['µs of Redis per decision.'],
+    note: ['Each line starts at one subject, a quota of 1, or one limit.'],
     lines: [
       curve('subjects', 'subjects'),
       curve('quota', 'quota of a log'),

@@ -1,181 +1,192 @@
-// A small writer of SVG charts: bars in groups with quartiles, and lines. Readable on a light and on a dark page.
+// The charts: bars in groups with quartiles, and lines. They stand on the card of the pictures, in its colours.
 
+import { box, card, line, round, text, WIDTH } from '../draw.mjs'
 import { digits } from './figures.mjs'
 
-const WIDTH = 900
-const LABELS = 370
-const RIGHT = 75
-const PLOT = WIDTH - LABELS - RIGHT
-const TOP = 74
-const BAR = 13
+const [LEFT, RIGHT] = [24, WIDTH - 24]
+const LINE = 24
+/** How wide small letters and digits are where they are largest. */
+const LETTER = 11
+const DIGIT = 12.5
 
 const STYLE = `
-  text { font: 13px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #1f2328 }
-  .title { font-size: 17px; font-weight: 600 } .small { font-size: 12px; fill: #57606a } .ours { font-weight: 600 }
-  .back { fill: #ffffff } .grid { stroke: #d8dee4 } .mark { stroke: #57606a; stroke-dasharray: 4 3 } .quartiles { stroke: #1f2328 }
-  .c0 { fill: #1f6feb; stroke: #1f6feb } .c1 { fill: #d4700f; stroke: #d4700f } .c2 { fill: #1a7f37; stroke: #1a7f37 }
-  .value { font-size: 12px }
-  .other { opacity: .5 } .line { fill: none; stroke-width: 2.5 }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3 } .small { fill: #9da7b1 } .back { fill: #0d1117 } .grid { stroke: #30363d }
-    .mark { stroke: #9da7b1 } .quartiles { stroke: #e6edf3 }
-    .c0 { fill: #58a6ff; stroke: #58a6ff } .c1 { fill: #f0883e; stroke: #f0883e } .c2 { fill: #3fb950; stroke: #3fb950 }
-  }`
+  .value { font-variant-numeric: tabular-nums } .rule { stroke: var(--edge) } .curve { fill: none; stroke-width: 2.5 }
+  .c-other { --c: var(--soft); --f: var(--grey) } .quartiles { stroke: var(--ink); stroke-width: 1.5 } .cut { stroke: var(--card) }
+  .over { stroke: var(--ink) }`
 
-const escape = (text) =>
-  String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
-const at = (value) => Number(value.toFixed(1))
-const text = (x, y, content, { kind = '', anchor = 'start' } = {}) =>
-  `<text x="${at(x)}" y="${at(y)}" class="${kind}" text-anchor="${anchor}">${escape(content)}</text>`
-const line = ([x1, y1], [x2, y2], kind) =>
-  `<line x1="${at(x1)}" y1="${at(y1)}" x2="${at(x2)}" y2="${at(y2)}" class="${kind}"/>`
+const small = (lines, top) => lines.map((one, i) => text([LEFT, top + i * LINE], one, 'small soft'))
 
-function page(height, title, note, parts) {
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">`,
-    `<title>${escape(title)}</title>`,
-    `<style>${STYLE}\n</style>`,
-    `<rect width="${WIDTH}" height="${height}" class="back" stroke="none"/>`,
-    text(16, 28, title, { kind: 'title' }),
-    text(16, 48, note, { kind: 'small' }),
-    ...parts,
-    '</svg>\n',
-  ].join('\n')
+/** The card of a chart: title and unit at the top, the note at the bottom, and between them what `draw` returns. */
+function chartCard({ title, unit, note, description }, draw) {
+  const { parts, bottom } = draw(68 + unit.length * LINE)
+  return card({
+    height: bottom + 30 + note.length * LINE - 6,
+    title,
+    description: [...unit, description, ...note].join(' '),
+    parts: [
+      ...small(unit, 68),
+      ...parts,
+      line([LEFT, bottom], [RIGHT, bottom], 'rule'),
+      ...small(note, bottom + 30),
+    ],
+    style: STYLE,
+  })
 }
 
-/** Steps of 1, 2 or 5 times a power of ten, so that 4 to 9 of them reach `most`; fewer where their texts are long. */
+const [NAME, THICK, GAP] = [27, 14, 14]
+/** Of a row with several bars: each has a text beside it. */
+const STEP = 23
+
+/**
+ * Horizontal bars, one for each series in every row, with a line from quartile to quartile. Ours have a bold name, a
+ * stroke at the edge and a solid bar.
+ *
+ * @param {object} chart
+ * @param {string} chart.title
+ * @param {string[]} chart.unit what the figures are, in lines of at most 55 letters under the title
+ * @param {string[]} chart.note lines at the bottom
+ * @param {string[]} chart.series names that stand beside the bars; an empty one where each row has one bar
+ * @param {{ label: string, isOurs: boolean, values: ({ low: number, middle: number, high: number } | undefined)[] }[]} chart.rows
+ * @param {{ at: number, label: string }} [chart.mark] where a line is drawn: the reference
+ * @returns {string} SVG
+ */
+export function barChart({ series, rows, mark, ...chart }) {
+  const figures = rows.flatMap(({ values }) => values.filter(Boolean))
+  const texts = alignedTexts(figures.map(({ middle }) => middle))
+  const most = Math.max(mark?.at ?? 0, ...figures.map(({ high }) => high))
+  const isNamed = series.some(Boolean)
+  const from = isNamed ? LEFT + LETTER * longest(series) + 8 : LEFT
+  const to = RIGHT - DIGIT * longest(texts.values()) - 12
+  const scale = (value) => from + (value / most) * (to - from)
+  const step = isNamed ? STEP : THICK
+  return chartCard({ ...chart, description: rows.map((row) => inWords(row, series)).join(' ') }, (top) => {
+    const parts = mark ? [text([scale(mark.at), top + 6], mark.label, 'small soft', 'middle')] : []
+    let y = top + (mark ? 14 : -8)
+    for (const { label, isOurs, values } of rows) {
+      const height = NAME + series.length * step
+      if (isOurs) parts.push(box([0.5, y + 3], [5, height], 'paint c-blue', 0))
+      parts.push(text([LEFT, y + 18], label, isOurs ? 'strong' : ''))
+      for (const [i, value] of values.entries()) {
+        const middle = y + NAME + i * step + step / 2
+        if (isNamed) parts.push(text([LEFT, middle + 6], series[i], 'small soft'))
+        if (!value) continue
+        parts.push(...bar(value, { middle, scale, isOurs }))
+        parts.push(text([RIGHT, middle + 6], texts.get(value.middle), 'value', 'end'))
+      }
+      if (mark)
+        parts.push(line([scale(mark.at), y + NAME - 4], [scale(mark.at), y + height + 4], 'mark over'))
+      y += height + GAP
+    }
+    return { parts, bottom: y + 8 }
+  })
+}
+
+const longest = (texts) => Math.max(...[...texts].map(({ length }) => length))
+
+/** Figures whose points stand below each other: spaces as wide as a digit and a point fill them up. */
+function alignedTexts(values) {
+  const [POINT, PLACE] = ['\u2008', '\u2007']
+  const fractionOf = (content) => content.split('.')[1]?.length ?? 0
+  const places = Math.max(...values.map((value) => fractionOf(digits(value))))
+  return new Map(
+    values.map((value) => {
+      const content = digits(value)
+      const point = places > 0 && fractionOf(content) === 0 ? POINT : ''
+      return [value, content + point + PLACE.repeat(places - fractionOf(content))]
+    }),
+  )
+}
+
+const inWords = ({ label, values }, series) =>
+  `${label}: ${values
+    .map((value, i) => value && `${digits(value.middle)} ${series[i]}`.trim())
+    .filter(Boolean)
+    .join(', ')}.`
+
+function bar({ low, middle: median, high }, { middle, scale, isOurs }) {
+  const from = scale(0)
+  const end = Math.max(scale(median), from + 2)
+  return [
+    box([from, middle - THICK / 2], [end - from, THICK], isOurs ? 'paint c-blue' : 'tint c-other', 3),
+    ...(high > low
+      ? [
+          line([scale(low), middle], [end, middle], isOurs ? 'quartiles cut' : 'quartiles'),
+          line([end, middle], [scale(high), middle], 'quartiles'),
+        ]
+      : []),
+  ]
+}
+
+const PLOT_HEIGHT = 260
+const COLOURS = ['c-blue', 'c-orange', 'c-green']
+
+/** Marks of several shapes, since not everybody tells lines apart by their colours. */
+const MARKS = [
+  (x, y, kind) => `<circle cx="${x}" cy="${y}" r="5" class="paint ${kind}"/>`,
+  (x, y, kind) => box([x - 4.5, y - 4.5], [9, 9], `paint ${kind}`, 0),
+  (x, y, kind) => `<path d="M${x} ${y - 6}l6 10.5h-12z" class="paint ${kind}"/>`,
+]
+
+/** Steps of 1, 2 or 5 times a power of ten, so that 4 to 6 of them reach `most`. */
 function ticksTo(most) {
   const power = 10 ** Math.floor(Math.log10(most))
-  const steps = power >= 1e6 ? 5 : 8
-  const step = [0.1, 0.2, 0.5, 1, 2].map((one) => one * power).find((one) => most / one <= steps)
+  const step = [0.1, 0.2, 0.5, 1, 2].map((one) => one * power).find((one) => most / one <= 5)
   return Array.from({ length: Math.ceil(most / step) + 1 }, (_, i) => i * step)
 }
 
 /** As on the page, without zeros at the end. */
 const tickText = (tick) => (tick >= 1000 ? digits(tick) : String(+digits(tick)))
 
-function legend(series) {
-  if (series.length < 2) return []
-  let x = LABELS
-  return series.flatMap((name, i) => {
-    const parts = [
-      `<rect x="${x}" y="57" width="11" height="11" class="c${i}"/>`,
-      text(x + 16, 67, name, { kind: 'small' }),
-    ]
-    x += 34 + 7 * name.length
-    return parts
-  })
-}
-
 /**
- * Horizontal bars, one for each series in every row, with a line from quartile to quartile.
+ * Lines over an axis of powers of ten, each with its name at its end.
  *
  * @param {object} chart
  * @param {string} chart.title
- * @param {string} chart.note   under the title
- * @param {string} chart.unit   of the axis
- * @param {string[]} chart.series
- * @param {{ label: string, isOurs: boolean, values: ({ low: number, middle: number, high: number } | undefined)[] }[]} chart.rows
- * @param {number} [chart.mark] where a line is drawn: the reference
- * @returns {string} SVG
- */
-export function barChart({ title, note, unit, series, rows, mark }) {
-  const rowHeight = series.length * BAR + 12
-  const bottom = TOP + rows.length * rowHeight
-  const most = Math.max(mark ?? 0, ...rows.flatMap(({ values }) => values.map((value) => value?.high ?? 0)))
-  const ticks = ticksTo(most)
-  const scale = (value) => LABELS + (value / ticks.at(-1)) * PLOT
-  const parts = ticks.flatMap((tick) => [
-    line([scale(tick), TOP], [scale(tick), bottom], 'grid'),
-    text(scale(tick), bottom + 17, tickText(tick), { kind: 'small', anchor: 'middle' }),
-  ])
-  const medians = []
-  for (const [i, { label, isOurs, values }] of rows.entries()) {
-    const y = TOP + i * rowHeight + 6
-    parts.push(
-      text(LABELS - 10, y + (series.length * BAR) / 2 + 4, label, {
-        kind: isOurs ? 'ours' : '',
-        anchor: 'end',
-      }),
-    )
-    for (const [j, value] of values.entries()) {
-      if (!value) continue
-      parts.push(...bar(value, { j, y: y + j * BAR, scale, isOurs }))
-      medians.push(...medianText(value, { y: y + j * BAR, scale }))
-    }
-  }
-  if (mark) parts.push(line([scale(mark), TOP], [scale(mark), bottom], 'mark'))
-  // Last, so that no line crosses them.
-  parts.push(...medians)
-  parts.push(text(LABELS + PLOT / 2, bottom + 38, unit, { kind: 'small', anchor: 'middle' }))
-  return page(bottom + 50, title, note, [...legend(series), ...parts])
-}
-
-function bar({ low, middle, high }, { j, y, scale, isOurs }) {
-  const [from, to] = [scale(0), scale(middle)]
-  const kind = `c${j}${isOurs ? '' : ' other'}`
-  const center = y + BAR / 2 - 1
-  return [
-    `<rect x="${at(from)}" y="${at(y)}" width="${at(Math.max(to - from, 1))}" height="${BAR - 2}" stroke="none" class="${kind}"/>`,
-    line([scale(low), center], [scale(high), center], 'quartiles'),
-  ]
-}
-
-const DIGIT = 7
-
-/** Beside the end of the bar; behind the line of the quartiles only where that is so short that it would be hidden. */
-function medianText({ middle, high }, { y, scale }) {
-  const content = digits(middle)
-  const width = content.length * DIGIT + 6
-  const isShort = scale(high) - scale(middle) < width + 6
-  const x = scale(isShort ? high : middle) + 3
-  return [
-    // Lines that cross end before the digits.
-    `<rect x="${at(x)}" y="${at(y)}" width="${width}" height="${BAR - 2}" stroke="none" class="back"/>`,
-    text(x + 3, y + BAR - 3, content, { kind: 'value' }),
-  ]
-}
-
-const LINE_HEIGHT = 260
-
-/**
- * Lines over an axis of powers of ten.
- *
- * @param {object} chart
- * @param {string} chart.title
- * @param {string} chart.note
- * @param {string} chart.unit     of the horizontal axis
- * @param {string} chart.sideUnit of the vertical axis
+ * @param {string[]} chart.unit of the vertical axis, in lines of at most 55 letters under the title
+ * @param {string[]} chart.note lines at the bottom
  * @param {{ label: string, points: [x: number, y: number][] }[]} chart.lines
  * @returns {string} SVG
  */
-export function lineChart({ title, note, unit, sideUnit, lines }) {
-  const [left, right] = [70, WIDTH - 40]
-  const bottom = TOP + LINE_HEIGHT
+export function lineChart({ lines, ...chart }) {
   const all = lines.flatMap(({ points }) => points)
   const widest = Math.ceil(Math.log10(Math.max(...all.map(([x]) => x))))
   const ticks = ticksTo(Math.max(...all.map(([, y]) => y)))
-  const toX = (x) => left + (Math.log10(x) / widest) * (right - left)
-  const toY = (y) => bottom - (y / ticks.at(-1)) * LINE_HEIGHT
-  const parts = [text(16, TOP - 8, sideUnit, { kind: 'small' })]
-  for (const tick of ticks) {
-    parts.push(line([left, toY(tick)], [right, toY(tick)], 'grid'))
-    parts.push(text(left - 8, toY(tick) + 4, tickText(tick), { kind: 'small', anchor: 'end' }))
-  }
-  for (let power = 0; power <= widest; power += 1) {
-    parts.push(
-      text(toX(10 ** power), bottom + 17, tickText(10 ** power), {
-        kind: 'small',
-        anchor: 'middle',
-      }),
-    )
-  }
-  for (const [i, { points }] of lines.entries()) {
-    const path = points.map(([x, y]) => `${at(toX(x))},${at(toY(y))}`)
-    parts.push(`<polyline points="${path.join(' ')}" class="c${i} line" style="fill: none"/>`)
-    for (const point of path)
-      parts.push(`<circle cx="${point.replace(',', '" cy="')}" r="3.5" class="c${i}"/>`)
-  }
-  parts.push(text((left + right) / 2, bottom + 38, unit, { kind: 'small', anchor: 'middle' }))
-  return page(bottom + 50, title, note, [...legend(lines.map(({ label }) => label)), ...parts])
+  const left = LEFT + DIGIT * longest(ticks.map(tickText)) + 12
+  const toX = (x) => round(left + (Math.log10(x) / widest) * (RIGHT - 8 - left))
+  const description = lines.map(({ label, points }) => {
+    const [first, last] = [points[0], points.at(-1)]
+    return `${label}: ${digits(first[1])} at ${tickText(first[0])}, ${digits(last[1])} at ${tickText(last[0])}.`
+  })
+  return chartCard({ ...chart, description: description.join(' ') }, (above) => {
+    const top = above + 4
+    const toY = (y) => round(top + PLOT_HEIGHT - (y / ticks.at(-1)) * PLOT_HEIGHT)
+    const parts = ticks.flatMap((tick) => [
+      line([left, toY(tick)], [RIGHT, toY(tick)], 'rule'),
+      text([left - 12, toY(tick) + 6], tickText(tick), 'small soft value', 'end'),
+    ])
+    // Every second one: more do not fit on a phone.
+    for (let power = 0; power <= widest; power += 2) {
+      const anchor = power === widest ? 'end' : 'middle'
+      parts.push(
+        text(
+          [power === widest ? RIGHT : toX(10 ** power), toY(0) + 28],
+          tickText(10 ** power),
+          'small soft',
+          anchor,
+        ),
+      )
+    }
+    for (const [i, { label, points }] of lines.entries()) {
+      const path = points.map(([x, y]) => [toX(x), toY(y)])
+      parts.push(`<polyline points="${path.map(String).join(' ')}" class="curve pen ${COLOURS[i]}"/>`)
+      parts.push(...path.map(([x, y]) => MARKS[i](x, y, COLOURS[i])))
+      const [x, y] = path.at(-1)
+      parts.push(
+        x < WIDTH / 2
+          ? text([x + 14, y + 6], label, `strong paint ${COLOURS[i]}`)
+          : text([x, y - 16], label, `strong paint ${COLOURS[i]}`, 'end'),
+      )
+    }
+    return { parts, bottom: toY(0) + 44 }
+  })
 }

@@ -1,5 +1,5 @@
-// The parts of all pictures: a card on which text, boxes and arrows stand. It suits light and dark pages, and text grows
-// where the picture is shown small, such as on a phone.
+// The parts of all pictures and charts: a card on which text, boxes and arrows stand. It suits light and dark pages, and
+// text grows where the card is shown small, such as on a phone.
 
 export const WIDTH = 640
 
@@ -33,7 +33,7 @@ const STYLE = `
 
 export const escape = (text) =>
   String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
-const round = (value) => Number(value.toFixed(1))
+export const round = (value) => Number(value.toFixed(1))
 
 /** @param kind classes of the text; `c-blue paint` colours it */
 export const text = ([x, y], content, kind = '', anchor = 'start') =>
@@ -72,14 +72,15 @@ export const shaft = (x, y1, y2, kind) =>
  * @param {string} picture.title  stands at the top, and is the picture's name for those who cannot see it
  * @param {string} picture.description all that the picture shows, in words
  * @param {string[]} picture.parts
+ * @param {string} [picture.style] CSS for classes of its own, without colours
  * @returns {string} SVG
  */
-export function card({ height, title, description, parts }) {
+export function card({ height, title, description, parts, style = '' }) {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-labelledby="title desc">`,
     `<title id="title">${escape(title)}</title>`,
     `<desc id="desc">${escape(description)}</desc>`,
-    `<style>${STYLE}\n</style>`,
+    `<style>${STYLE}${style}\n</style>`,
     box([0.5, 0.5], [WIDTH - 1, height - 1], 'card', 12),
     text([24, 40], title, 'title'),
     ...parts.filter(Boolean),
