@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { findChromium } from '@tollgate/testing/browser'
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
 import { navigationOf, pagesOf } from '../src/navigation.ts'
 
 const root = resolve(__dirname, '../../..')
@@ -208,6 +208,36 @@ test('the first stop of the keyboard skips to the content, and the mode stays ch
     expect(await isDark()).toBe(true)
     await open(page, '/guides/waiting')
     expect(await isDark()).toBe(true)
+  })
+})
+
+/** How light the paper of a picture is, from 0 to 255: its pixel near the lower left corner. */
+async function paperOf(page: Page, picture: Locator): Promise<number> {
+  await picture.scrollIntoViewIfNeeded()
+  await page.waitForFunction((image) => (image as HTMLImageElement).complete, await picture.elementHandle())
+  const png = (await picture.screenshot()).toString('base64')
+  return page.evaluate(async (data) => {
+    const image = new Image()
+    image.src = `data:image/png;base64,${data}`
+    await image.decode()
+    const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 })
+    const context = canvas.getContext('2d')
+    context?.drawImage(image, 12, image.height - 12, 1, 1, 0, 0, 1, 1)
+    return context?.getImageData(0, 0, 1, 1).data[1] ?? NaN
+  }, png)
+}
+
+test('pictures and charts follow the mode that is chosen, not that of the system', async () => {
+  await withPage({ viewport: DESKTOP, colorScheme: 'light', reducedMotion: 'reduce' }, async ({ page }) => {
+    for (const path of ['/', '/guides/plans-and-limits', '/compare/benchmarks']) {
+      await open(page, path)
+      const picture = page.getByRole('main').getByRole('img').first()
+      const light = await paperOf(page, picture)
+      await page.getByRole('switch').first().click()
+      const dark = await paperOf(page, picture)
+      await page.getByRole('switch').first().click()
+      expect({ path, light: light > 240, dark: dark < 30 }).toEqual({ path, light: true, dark: true })
+    }
   })
 })
 
