@@ -2,26 +2,27 @@ import { attempt, isA, show, showKind, UNREADABLE } from './show.js'
 
 export { isA, show } from './show.js'
 
-/** Every code an error of Tollgate can carry, and what it means. docs/reference/errors.md is held equal to this table. */
+// docs/reference/errors.md has the same texts; a test compares them.
+/** The code of every Tollgate error, and what it means. */
 export const ERROR_CODES = {
-  ERR_TOLLGATE_CONFIG:
-    'An option, plan or limit is wrong. Thrown at construction, or by the call that got it.',
+  ERR_TOLLGATE_CONFIG: 'An option, plan or limit is wrong. Thrown by the call that you passed it to.',
   ERR_TOLLGATE_SUBJECT:
-    'identify returned, or consume was passed, something that is not a subject, or a subject with wrong limits.',
+    'What identify returned, or what you passed to consume, is not a subject, or its limits are wrong.',
   ERR_TOLLGATE_PLAN: 'planOf threw, took too long, or returned neither the name of a plan nor limits.',
   ERR_TOLLGATE_COST: 'The cost of a request is not a whole number from 1.',
-  ERR_TOLLGATE_DECISION: 'refund or settle was passed something that is not a decision of this limiter.',
+  ERR_TOLLGATE_DECISION: 'What you passed to refund or settle is not a decision of this limiter.',
   ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',
   ERR_TOLLGATE_STORE_TIMEOUT: 'The store did not answer within the deadline.',
   ERR_TOLLGATE_CLOSED: 'The limiter was closed.',
   ERR_TOLLGATE_LIMITED: "A request was denied. Only a Fastify application's own error handler gets it.",
 } as const
 
+/** The `code` of an error: one of the names in `ERROR_CODES`. */
 export type ErrorCode = keyof typeof ERROR_CODES
 
 /**
- * The base class of all errors of Tollgate. Tell errors apart by `code`, not by `instanceof`: a process that loads both
- * the ESM and the CommonJS build has each class twice.
+ * The base class of Tollgate's errors. Check the `code`, not the class: a process that loads both the ESM and the
+ * CommonJS build has every class twice.
  */
 export class TollgateError extends Error {
   readonly code: ErrorCode
@@ -33,14 +34,14 @@ export class TollgateError extends Error {
   }
 }
 
-/** An option that cannot work. The message says where it stands, what is wrong and what to type instead. */
+/** An option, plan or limit is wrong. The message says which one, what is wrong with it and what to write instead. */
 export class ConfigError extends TollgateError {
-  /** Where the user wrote the option: `plans.free[0].burst`. Empty for the options as a whole. */
+  /** Locates the option: `plans.free[0].burst`. Empty for the options as a whole. */
   readonly path: string
-  /** What is wrong and what to type instead: the message without the path. */
+  /** What is wrong and what to write instead: the message without the path. */
   declare readonly problem: string
 
-  /** @param problem without a full stop; may show a value of the user's only through `show` */
+  /** @param problem without a full stop. It shows the user's values only through `show`, which hides secrets */
   constructor(path: string, problem: string) {
     super('ERR_TOLLGATE_CONFIG', path === '' ? problem : `${path}: ${problem}`)
     this.path = path
@@ -49,26 +50,26 @@ export class ConfigError extends TollgateError {
   }
 
   /**
-   * Makes the error for a value of the wrong kind or out of range. The message describes the value; the value is never
-   * kept.
+   * Makes the error for a value of the wrong kind or out of range. The message describes the value. The error does not
+   * keep it.
    */
   static wrong(path: string, given: unknown, expected: string): ConfigError {
     return new ConfigError(path, `got ${show(given)}, expected ${expected}`)
   }
 
-  /** As `wrong`, for a value that may be a secret or contain one: of a text the message shows only the length. */
+  /** Like `wrong`, for a value that may contain a secret. For a string, the message shows only its length. */
   static wrongSecret(path: string, given: unknown, expected: string): ConfigError {
     return new ConfigError(path, `got ${showKind(given)}, expected ${expected}`)
   }
 
-  /** The same error with a longer path, for nested options: `burst` within `plans.free[0]` is `plans.free[0].burst`. */
+  /** The same error with a longer path, for nested options: `burst` within `plans.free[0]` becomes `plans.free[0].burst`. */
   within(outer: string): ConfigError {
     if (outer === '') return this
     return new ConfigError(this.path === '' ? outer : `${outer}.${this.path}`, this.problem)
   }
 }
 
-/** The kind of a store's fault, for metrics and alerts. */
+/** What kind of failure a `StoreError` is, for metrics and alerts. */
 export type StoreErrorReason =
   | 'timeout'
   | 'unreachable'
@@ -85,17 +86,21 @@ export type StoreErrorReason =
   | 'closed'
   | 'unknown'
 
+/** What a store says about an error that it reports. */
 export interface StoreErrorOptions extends ErrorOptions {
+  /** Default: `ERR_TOLLGATE_STORE`. */
   readonly code?: ErrorCode | undefined
+  /** Default: the reason that the code stands for, else `unknown`. */
   readonly reason?: StoreErrorReason | undefined
+  /** Whether only this request is affected. Default: false. */
   readonly isOfRequest?: boolean | undefined
 }
 
-/** A fault of the store. Requests that the store cannot decide because of it are decided by the failure policy. */
+/** The store failed. The failure policy answers the requests that it could not decide. */
 export class StoreError extends TollgateError {
-  /** The kind of fault; the message says what to do. */
+  /** What kind of failure it is. The message says what to do. */
   readonly reason: StoreErrorReason
-  /** True when only this request's key is at fault and the store still decides other keys. */
+  /** True if only this request is affected: the store still decides others. */
   readonly isOfRequest: boolean
 
   constructor(message: string, options: StoreErrorOptions = {}) {
@@ -106,7 +111,7 @@ export class StoreError extends TollgateError {
   }
 }
 
-/** Reasons that pass by themselves. The others need somebody to put something right. */
+/** Reasons that pass by themselves. For the others, somebody has to fix something. */
 const PASSING: readonly StoreErrorReason[] = ['timeout', 'unreachable', 'loading', 'cluster-down', 'unknown']
 
 export function isPassing({ reason }: StoreError): boolean {
@@ -118,12 +123,12 @@ const REASONS: { readonly [Code in ErrorCode]?: StoreErrorReason } = {
   ERR_TOLLGATE_CLOSED: 'closed',
 }
 
-/** A thrown value as an Error. Frameworks do not treat a thrown `undefined` or string as a fault. */
+/** Turns a thrown value into an Error. Frameworks do not treat a thrown `undefined` or string as an error. */
 export function toError(thrown: unknown): Error {
   return isA(thrown, Error) ? thrown : new Error(`thrown: ${show(thrown)}`, { cause: thrown })
 }
 
-/** A value thrown by a store, as a StoreError. */
+/** Turns a value that a store threw into a StoreError. */
 export function toStoreError(thrown: unknown): StoreError {
   if (isA(thrown, StoreError)) return thrown
   return new StoreError(`the store failed: ${reasonOf(thrown)}`, { cause: thrown })
@@ -145,8 +150,8 @@ const MISTAKES: readonly unknown[] = [
 ] satisfies ErrorCode[]
 
 /**
- * Does the work of a public function. If it refuses an argument, the stack of the error starts where the function was
- * called: the mistake is there, and Tollgate's own frames would fill the ten that a stack shows.
+ * Runs the body of a public function. If it refuses an argument, the error's stack starts at the call of that function:
+ * the mistake is there, and Tollgate's own frames would fill the ten that a stack shows.
  *
  * @param entry the public function or class itself, which must be running
  * @throws what `run` throws
@@ -159,17 +164,17 @@ export function atCaller<T>(entry: Entry, run: () => T): T {
   }
 }
 
-/** As atCaller, for an error that was caught while `entry` runs. Returns the error. */
+/** Like atCaller, for an error that was caught while `entry` runs. Returns the error. */
 export function fromCaller(error: unknown, entry: Entry): unknown {
-  // By its code, since a process can load the class twice.
+  // Checks the code, since a process can load the class twice.
   if (isA(error, Error) && MISTAKES.includes((error as Partial<TollgateError>).code)) {
-    // Some browsers do not have it.
+    // Some browsers lack it.
     Error.captureStackTrace?.(error, entry)
   }
   return error
 }
 
-/** The project on the web: installed packages have no docs, and a message is read far from the source. */
+/** The project on the web. Messages link there, since installed packages contain no docs. */
 const SOURCES = 'https://github.com/tollgate-js/tollgate/blob/main'
 
 /** The address of a page of the docs, such as `operations/redis.md`. */

@@ -3,19 +3,20 @@ import { reportWarning } from './platform.js'
 import { foreignText } from './show.js'
 import { elapsedMs } from './timers.js'
 
-/** Every code a warning of Tollgate can carry, and what it means. docs/reference/errors.md is held equal to this table. */
+// docs/reference/errors.md has the same texts; a test compares them.
+/** The code of every warning that Tollgate emits, and what it means. */
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
-    'Requests come through a proxy that the framework does not trust, so its clients count as one.',
+    'Requests come through a proxy that the framework does not trust, so all clients behind it count as one.',
   TOLLGATE_TRUST: 'The framework trusts every proxy, so clients can choose their address.',
   TOLLGATE_STORE:
     'The store cannot be reached or does not answer, so onStoreFailure decides. At most once a minute for each reason.',
-  TOLLGATE_STORE_BACK: 'The store decides again after an outage with a warning.',
+  TOLLGATE_STORE_BACK: 'The store decides again, after an outage that TOLLGATE_STORE reported.',
   TOLLGATE_REDIS_CLIENT:
     "The Redis client's settings let requests count twice, late or on an old primary, or delay the use of Redis after an outage.",
   TOLLGATE_REDIS_SERVER:
-    'Redis is older than Tollgate needs, drops keys when it is full, or refuses WAIT to waitForReplicas.',
-  TOLLGATE_MEMCACHED_CLIENT: 'After an error, the Memcached client does not use a server for a long time.',
+    'Redis is older than Tollgate needs, drops keys when it is full, or refuses WAIT, which waitForReplicas needs.',
+  TOLLGATE_MEMCACHED_CLIENT: 'After an error, the Memcached client avoids the server for a long time.',
   TOLLGATE_ADDRESS: "An id is an IP address, so it counts as a client's address.",
   TOLLGATE_PLAN:
     "A subject's plan does not exist, or it has none and there is no defaultPlan. Once for each name.",
@@ -24,7 +25,7 @@ export const WARNING_CODES = {
   TOLLGATE_PROCESSES: 'Several processes use the memory store, and each counts by itself.',
   TOLLGATE_POLICY:
     "A function for onStoreFailure threw or returned no policy, so 'local' was used. At most once a minute.",
-  TOLLGATE_LISTENER: 'A listener of an event threw or rejected. At most once a minute.',
+  TOLLGATE_LISTENER: 'An event listener threw or rejected. At most once a minute.',
   TOLLGATE_REFUND: 'refundWhen threw or rejected, so nothing was given back. At most once a minute.',
   TOLLGATE_UNVERIFIED:
     'byJwtClaim found a token that has not been verified, so its client counts by address.',
@@ -36,16 +37,17 @@ export const WARNING_CODES = {
   TOLLGATE_UNDEFINED:
     'The option store or hashIds is undefined, so its default applies. Once for each option.',
   TOLLGATE_METRICS: 'Metrics of @tollgate/metrics could not be recorded.',
-  TOLLGATE_MOUNTED_TWICE:
-    'A request passed the same limiter twice and was counted twice in the same counters.',
+  TOLLGATE_MOUNTED_TWICE: 'A request passed the same limiter twice, so the same counters counted it twice.',
   TOLLGATE_MADE_IN_HANDLER: 'rateLimit(...) is called for each request, so none is ever limited.',
 } as const
 
+/** The `code` of a warning. docs/reference/errors.md says what each one means. */
 export type WarningCode = keyof typeof WARNING_CODES
 
-/** Emits a Node process warning, in browsers one of the console. The text says what is wrong and what to type. */
+/** Emits a Node process warning; in browsers, a console warning. The text says what is wrong and what to write. */
 export type Warn = (code: WarningCode, text: string) => void
 
+/** Emits a warning that belongs to no limiter. Those of a limiter go through its own `warn`, which it can silence. */
 export const warn: Warn = (code, text) => reportWarning(code, text)
 
 /** A registered symbol, since a process may load both builds of core. */
@@ -59,11 +61,11 @@ export function isSilent(warn: Warn): boolean {
   return SILENT in warn
 }
 
-/** The time between two warnings of one kind. */
+/** The time between two warnings of one kind, in ms. */
 const EVERY_MS = 60_000
 
 /**
- * Returns what says whether a kind of warning is due: each at most once a minute.
+ * Returns a function that says whether a kind of warning is due: each kind at most once a minute.
  *
  * @param clock in ms; for tests
  */
@@ -77,7 +79,7 @@ export function everyMinute<Kind>(clock: () => number = elapsedMs): (kind: Kind)
   }
 }
 
-/** Lets each code through at most once a minute, for warnings of what can fail at every request. */
+/** Lets each code through at most once a minute, for warnings about what can fail at every request. */
 export function onceAMinute(warn: Warn, clock?: () => number): Warn {
   const isDue = everyMinute<WarningCode>(clock)
   return (code, text) => {

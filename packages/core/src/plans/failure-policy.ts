@@ -3,12 +3,17 @@ import { quiet } from '../base/promises.js'
 import type { Subject } from './subject.js'
 
 /**
- * How to decide requests while the store cannot: `local`, by limits in this process; `open`, let them pass; `closed`, deny
- * them with 503.
+ * What happens to requests while the store does not answer.
+ * - `local`: this process limits them alone, each subject to its share of the plan.
+ * - `open`: they pass.
+ * - `closed`: they are denied with 503.
  */
 export type FailurePolicy = 'local' | 'open' | 'closed'
 
-/** One policy for all, or a function that chooses by subject and error; called per request, so it must be quick. */
+/**
+ * One policy for all subjects, or a function that chooses by subject and error. It is called for each subject of a request that the
+ * store did not decide, so it must be quick.
+ */
 export type FailurePolicyOption = FailurePolicy | ((subject: Subject, error: StoreError) => FailurePolicy)
 
 const POLICIES: readonly unknown[] = ['local', 'open', 'closed'] satisfies FailurePolicy[]
@@ -33,7 +38,7 @@ export function choosePolicy(
 ): FailurePolicy {
   if (typeof option !== 'function') return option
   const chosen = option(subject, error)
-  // A policy is used at once, so nobody would wait for a promise of one.
+  // The policy is used at once, so a promise of one is refused, and nothing awaits it.
   quiet(chosen)
   needPolicy('what onStoreFailure returned', chosen)
   return chosen

@@ -3,17 +3,17 @@ import { isOptions } from '../base/options.js'
 import type { Algorithm, LimitInput } from './limit/limit.js'
 import { compileLimits, type Plan } from './plan.js'
 
-/** What a subject may bring instead of a plan: one limit, several that all hold at once, or `unlimited`. */
+/** A subject's own limits, instead of a plan: one limit, several that all hold at once, or `unlimited`. */
 export type OwnLimits = LimitInput | readonly LimitInput[] | 'unlimited'
 
 /** The plan name in decisions, events and metrics for subjects with limits of their own. */
 export const OWN_LIMITS = 'own-limits'
 
-/** The most limits of a subject: more are most likely a mistake, and a burden for the store. */
+/** The most limits that a subject can bring. More are most likely a mistake, and would burden the store. */
 export const MOST_LIMITS = 32
 /** No text of a valid limit is longer. */
 const LONGEST_TEXT = 200
-/** The deepest that options are nested: the options of a lease, in a limit, in a list. */
+/** How deep options are nested at most: the options of a lease, in a limit, in a list. */
 const DEEPEST = 3
 
 /**
@@ -23,7 +23,7 @@ const DEEPEST = 3
  */
 export function compileOwnLimits(input: unknown, defaultAlgorithm: Algorithm | undefined): Plan {
   if (input === 'blocked') {
-    const remedy = "to let nobody in, put it on a plan: plans: { suspended: 'blocked' }"
+    const remedy = "to block it, put it on a plan: plans: { suspended: 'blocked' }"
     throw ConfigError.wrong('limits', input, `limits such as ['40/min'], or 'unlimited'; ${remedy}`)
   }
   if (Array.isArray(input) && input.length > MOST_LIMITS) {
@@ -33,7 +33,7 @@ export function compileOwnLimits(input: unknown, defaultAlgorithm: Algorithm | u
 }
 
 /**
- * A text that is equal for equal limits, also for new arrays and objects with the same content.
+ * A text that is equal for limits with the same content, even if the arrays and objects are new.
  *
  * @returns undefined for a value that is too long or too deep, or that no valid limits have
  */

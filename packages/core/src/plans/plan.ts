@@ -18,30 +18,33 @@ import { compileLease, leasesSaidBy, type LeaseOption, type LeaseSaid } from './
 import { compileWait, type WaitOptions } from './options/wait-option.js'
 
 /**
- * One limit, several that all apply at once, `unlimited`, or `blocked`, which denies every request. The long form can
- * have other options, too.
+ * A plan: one limit, several that all hold at once, `unlimited`, or `blocked`, which denies every request. The long form
+ * has more options.
  */
 export type PlanInput = LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked' | PlanInputOptions
 
+/** A plan in its long form. */
 export interface PlanInputOptions {
+  /** One limit, several that all hold at once, `unlimited` or `blocked`. */
   readonly limits: LimitInput | readonly LimitInput[] | 'unlimited' | 'blocked'
-  /** How to decide requests of this plan while the store cannot. Default: the limiter's `onStoreFailure`. */
+  /** What happens to this plan's requests while the store does not answer. Default: the limiter's `onStoreFailure`. */
   readonly onStoreFailure?: FailurePolicyOption | undefined
-  /** Whether processes take units of a busy subject in advance and serve it from memory. Default: no. */
+  /** Whether a process takes units for a busy subject in advance and serves it from memory. Default: no. */
   readonly lease?: LeaseOption | undefined
-  /** Whether requests that do not fit wait in line for a while instead of being denied. Default: no. */
+  /** How long requests that do not fit wait in line instead of being denied. Default: they do not wait. */
   readonly wait?: WaitOptions | false | undefined
 }
 
+/** A plan, checked and compiled. */
 export interface Plan {
   readonly name: string
-  /** Unique for each compiled plan: a plan that replaces another of the same name has another. */
+  /** Unique to each compiled plan: a plan that replaces another of the same name gets a new one. */
   readonly serial: number
-  /** Empty when the plan is unlimited, or blocked. */
+  /** Empty for a plan that is unlimited or blocked. */
   readonly limits: readonly Limit[]
   /** The limits as stores get them; undefined when there are none. */
   readonly set: LimitSet | undefined
-  /** Every request of a subject on it is denied. */
+  /** Whether every request of its subjects is denied. */
   readonly isBlocked: boolean
   readonly onStoreFailure?: FailurePolicyOption
 }
@@ -64,7 +67,7 @@ let serial = 0
 export function compilePlan(name: string, input: unknown, path: string, defaultAlgorithm?: Algorithm): Plan {
   // Denied clients see the name, also as plain text.
   if (!isShowable(name)) {
-    const remedy = "write one without control characters, line breaks and signs of direction, such as 'pro'"
+    const remedy = "write one without control characters, line breaks or direction marks, such as 'pro'"
     throw new ConfigError(path, `the name of this plan cannot be shown: ${remedy}`)
   }
   if (!isOptions(input) || !isLongForm(input)) return compileLimits(name, input, path, { defaultAlgorithm })
@@ -78,7 +81,7 @@ export function compilePlan(name: string, input: unknown, path: string, defaultA
   return { ...plan, onStoreFailure }
 }
 
-/** `limit` is a likely mistake for `limits`, or, as a number, for `quota`: the error then names that. */
+/** `limit` most likely means `limits`; if it is a number, `quota`. The error then says so. */
 function isLongForm(input: object): boolean {
   const isOfPlan = 'limit' in input && typeof input.limit !== 'number'
   return isOfPlan || 'limits' in input || 'onStoreFailure' in input

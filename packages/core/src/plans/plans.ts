@@ -20,10 +20,10 @@ export interface PlanOptions<Names extends string = string> {
    * plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'], staff: 'unlimited', suspended: 'blocked' }
    */
   readonly plans?: PlansInput<Names> | undefined
-  /** The limits of the only plan; its name is `default`. */
+  /** The limits of a single plan, which is named `default`. */
   readonly limit?: LimitInput | readonly LimitInput[] | undefined
   /**
-   * The plan of subjects without one, or with one that does not exist. Default: the only plan with limits, else the most
+   * The plan for subjects that name none, or one that does not exist. Default: the only plan with limits, else the most
    * restrictive one.
    */
   readonly defaultPlan?: NoInfer<Names> | undefined
@@ -129,8 +129,7 @@ function planInputs(options: PlanOptions): [name: string, input: unknown][] {
   if (plans === undefined) throw nothingGiven(options)
   needPlans(plans)
   if (Object.hasOwn(plans, OWN_LIMITS)) {
-    const problem =
-      'decisions about subjects with limits of their own have this name: choose another for the plan'
+    const problem = 'this name is reserved for subjects with limits of their own: choose another for the plan'
     throw new ConfigError(pathIn('plans', OWN_LIMITS), problem)
   }
   return Object.entries(plans)
@@ -166,7 +165,7 @@ function noLimits({ plans, limit }: PlanOptions): ConfigError {
   if (limit !== undefined) {
     const isBlocked = [0, '0', 'blocked'].includes(limit as string)
     const remedy = isBlocked
-      ? "to let nobody in write plans: { free: '100/min', suspended: 'blocked' }"
+      ? "to deny all requests write plans: { free: '100/min', suspended: 'blocked' }"
       : NO_LIMIT
     return ConfigError.wrong('limit', limit, `a limit such as '100/min'; ${remedy}`)
   }

@@ -3,23 +3,23 @@ import type { OwnLimits } from './own-limits.js'
 /** Who a request counts against. */
 export interface Subject {
   /**
-   * A tenant, subscription, user or API key. Any text of any length, or a whole number, which is read as its digits.
-   * Give numbers beyond 2^53 - 1 as a string or a bigint: JavaScript rounds them, and two tenants would become one. A
-   * decision has a bigint as text.
+   * The id of a tenant, subscription, user or API key: any text of any length, or a whole number, which counts as its
+   * digits. Pass numbers above 2^53 - 1 as a string or a bigint: JavaScript rounds them, and two tenants would become
+   * one. In a decision, a bigint is text.
    */
   readonly id: string | number | bigint
   /** The name of its plan. Left out or unknown: the default plan. */
   readonly plan?: AnyPlan | undefined
   /**
-   * Its own limits, in place of a plan: `['40/min', '1000/day']`, or `'unlimited'`. For tenants whose limits are part of their
-   * contract. Limits are compiled once and found again by their content, so a new array at each request costs little. Units
-   * used on a plan with a limit of the same window and algorithm still count. `plan` of the decision is `own-limits`.
+   * Its own limits instead of a plan, for tenants whose limits are part of their contract: `['40/min', '1000/day']`, or
+   * `'unlimited'`. Limits are compiled once and found by their content, so a new array with each request costs little.
+   * Units used on a plan with a limit of the same window and algorithm still count. The decision's `plan` is `own-limits`.
    */
   readonly limits?: OwnLimits | undefined
-  /** `ip` for a client's address; `id` for a tenant, also one whose id is written like an address. Default: by the id. */
+  /** `ip` for a client's address, `id` for a tenant, even if its id looks like an address. Default: by what the id looks like. */
   readonly kind?: 'id' | 'ip' | undefined
   /**
-   * The first part of its limits' names when a request has several subjects: `user.minute`. Default: its plan's name.
+   * The first part of its limits' names if a request has several subjects: `user.minute`. Default: its plan's name.
    */
   readonly label?: string | undefined
 }

@@ -237,7 +237,7 @@ test.each<[limit: unknown, expected: string]>([
     'unlimited',
     "got 'unlimited', expected a limit such as '100/min'; for no limit at all write plans: { free: '100/min', internal: 'unlimited' }",
   ],
-  ['blocked', "to let nobody in write plans: { free: '100/min', suspended: 'blocked' }"],
+  ['blocked', "to deny all requests write plans: { free: '100/min', suspended: 'blocked' }"],
   ['1.5/min', "expected units and a window, such as '3/2min'"],
   ['-5/min', "expected a quota from 1 to 10^12, such as '5/min'; a plan without limits is plans:"],
   ['fast', "expected a limit such as '100/min' or '10/s burst 20' (units of time:"],

@@ -118,7 +118,11 @@ test('it is never the default plan, also where another is the only one with limi
 test.each<[LimiterOptions, path: string, problem: string]>([
   [{ plans: { a: ['5/min', 'blocked'] } }, 'plans.a[1]', "'blocked' is a plan by itself"],
   [{ plans: { a: ['unlimited', '5/min'] } }, 'plans.a[0]', "write 'unlimited', not a list"],
-  [{ limit: 'blocked' }, 'limit', "to let nobody in write plans: { free: '100/min', suspended: 'blocked' }"],
+  [
+    { limit: 'blocked' },
+    'limit',
+    "to deny all requests write plans: { free: '100/min', suspended: 'blocked' }",
+  ],
   [{ plans: { a: 'blocked', b: 'unlimited' } }, 'plans', 'at least one plan with limits'],
   [{ limit: '0/min' }, 'limit', "a plan that lets nothing pass is plans: { suspended: 'blocked' }"],
 ])('%j is refused', (given, path, problem) => {

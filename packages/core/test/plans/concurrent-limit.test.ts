@@ -95,11 +95,11 @@ describe('likely mistakes say what to write', () => {
     ],
     [
       ['5 concurrent', '5 concurrent'],
-      "plans.free[1]: a plan has one limit of requests in flight, and here is another: keep '5 concurrent' alone",
+      "plans.free[1]: a plan can have only one limit of requests in flight: keep '5 concurrent'",
     ],
     [
       ['5 concurrent', '9/min', { concurrent: 3, name: 'few' }],
-      "plans.free[2]: a plan has one limit of requests in flight, and here is another: keep '3 concurrent' alone",
+      "plans.free[2]: a plan can have only one limit of requests in flight: keep '3 concurrent'",
     ],
   ])('of a plan: %p', (plan, expected) => {
     expect(messageOf({ plans: { free: plan } })).toContain(expected)
@@ -112,7 +112,7 @@ describe('likely mistakes say what to write', () => {
     )
     expect(messageOf({ concurrent: 5 })).toContain(`concurrent: there is no such option here; ${beside}`)
     expect(() => createLimitSet('5 concurrent', '3 concurrent', '9/min')).toThrow(
-      'limits[1]: a plan has one limit',
+      'limits[1]: a plan can have only one limit',
     )
   })
 })

@@ -165,7 +165,7 @@ describe('what stands for no limit, or for none at all', () => {
   test.each<[limit: number | null, remedy: string]>([
     [null, "for no limit at all write plans: { free: '100/min', internal: 'unlimited' }"],
     [Number.POSITIVE_INFINITY, "for no limit at all write plans: { free: '100/min', internal: 'unlimited' }"],
-    [0, "to let nobody in write plans: { free: '100/min', suspended: 'blocked' }"],
+    [0, "to deny all requests write plans: { free: '100/min', suspended: 'blocked' }"],
   ])('as the only limit: %p', (limit, remedy) => {
     expect(errorOf({ limit }).problem).toBe(`got ${limit}, expected a limit such as '100/min'; ${remedy}`)
   })

@@ -97,11 +97,11 @@ describe('what is refused', () => {
     ],
     [
       { limits: '5 concurrent', wait: { maxDelay } },
-      "wait: nobody knows when a request in flight ends, so no place in line can be booked for it: leave wait out, or add a limit in time, such as '100/min'",
+      "wait: it is not known when a request in flight ends, so no place in line can be booked for it: leave wait out, or add a limit in time, such as '100/min'",
     ],
     [
       { limits: '6000/min', wait: { maxDelay }, lease: true },
-      'wait: this plan has lease, too: leave out one of the two: requests wait for places that the store books, and a lease never asks it',
+      'wait: this plan also has lease: leave out one of the two, since requests wait for places that the store books, and a lease does not ask it',
     ],
     [
       { limits: ['6000/min', '20 concurrent'], lease: true },

@@ -111,7 +111,7 @@ describe('bad input', () => {
     [['unlimited', '4/min'], "subject.limits[0]: 'unlimited' is a plan by itself"],
     [
       'blocked',
-      "subject.limits: got 'blocked', expected limits such as ['40/min'], or 'unlimited'; to let nobody in",
+      "subject.limits: got 'blocked', expected limits such as ['40/min'], or 'unlimited'; to block it",
     ],
     [Array(33).fill('4/min'), 'subject.limits: got a list of 33, expected at most 32 limits'],
     ['9'.repeat(1e6), 'subject.limits: got '],
@@ -183,7 +183,7 @@ describe('bad input', () => {
 
   test('a plan cannot have their name', () => {
     expect(() => createLimiter({ plans: { 'own-limits': '5/min' } })).toThrow(
-      'plans.own-limits: decisions about subjects',
+      'plans.own-limits: this name is reserved',
     )
   })
 })

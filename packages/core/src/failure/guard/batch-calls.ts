@@ -94,7 +94,7 @@ function sendInTime(
   }
   const answers = sent.length > 0 ? store.consume(sent, ofAll) : []
   if (sent.length === batch.length) return answers
-  const late = new StoreError('too late to ask the store: raise deadlineMs if this comes often', {
+  const late = new StoreError('too late to ask the store: raise deadlineMs if this happens often', {
     code: 'ERR_TOLLGATE_STORE_TIMEOUT',
     isOfRequest: true,
   })

@@ -62,8 +62,8 @@ export function needOneConcurrent(limits: readonly Limit[], path: string): void 
   const [, second] = all
   if (!second) return
   const least = Math.min(...all.map(({ quota }) => quota))
-  const problem = 'a plan has one limit of requests in flight, and here is another'
-  throw new ConfigError(`${path}[${second.i}]`, `${problem}: keep '${least} concurrent' alone`)
+  const problem = 'a plan can have only one limit of requests in flight'
+  throw new ConfigError(`${path}[${second.i}]`, `${problem}: keep '${least} concurrent'`)
 }
 
 /** Whether a name given as the algorithm means requests in flight. */

@@ -39,46 +39,39 @@ import {
 } from './limit-set.js'
 import { algorithmMeantBy, limitRemedy, meansNoLimit, windowMeantBy } from './meant-limit.js'
 
-/**
- * How a limit counts.
- * - `sliding-log` (the default): exact; no window of the length holds more than the quota, wherever it starts.
- * - `sliding-window`: two counters, the previous one weighted by its overlap; just under 2 x quota at worst.
- * - `fixed-window`: one counter, from the first request or by the calendar; 2 x quota at worst, around a boundary.
- * - `token-bucket`: GCRA; an even rate with a burst; quota + burst at worst.
- */
 export type { Algorithm }
 
-/** One quota policy in its long form. */
+/** A limit of units in a window, in its long form. */
 export interface LimitOptions extends OwnOptions {
   /** Units allowed in a window: a whole number from 1 to 10^12. */
   readonly quota: number
   /** Length of the window: `'min'`, `'15 min'`, `'2500ms'`, or a number of ms. */
   readonly window: string | number
   /**
-   * Default: `token-bucket` with `burst`; `fixed-window` for a month, or with `timeZone` or `anchor`; else `sliding-log`, or the
-   * default of the store.
+   * How the limit counts. Default: `token-bucket` with `burst`; `fixed-window` for a month, or with `timeZone` or `anchor`;
+   * else the store's default, which is `sliding-log` unless the store says otherwise.
    */
   readonly algorithm?: Algorithm | undefined
   /** The name that clients see in headers and errors. Default: the window, such as `minute`. */
   readonly name?: string | undefined
   /**
-   * Whether processes take units of a busy subject in advance, as in a plan. All limits that apply together are leased
-   * together, so it holds for the whole plan.
+   * Whether a process takes units for a busy subject in advance. All limits of a plan are leased together, so this is
+   * the same as the plan's `lease`.
    */
   readonly lease?: LeaseOption | undefined
 }
 
-/** A limit of the requests of a subject that are in flight at a time, in its long form. */
+/** A limit of a subject's requests in flight, in its long form. */
 export interface ConcurrentLimitOptions extends ConcurrentOptions {
-  /** Requests at a time: a whole number from 1 to 10^6. */
+  /** The most requests in flight at a time: a whole number from 1 to 10^6. */
   readonly concurrent: number
   /** The name that clients see in headers and errors. Default: `concurrent`. */
   readonly name?: string | undefined
 }
 
 /**
- * `'100/min'`, `'10000 per 15 min'`, `'50/s burst 100'`, `'5000000/month'`, `'20 concurrent'`, or the long form of one of
- * these.
+ * A limit: `'100/min'`, `'10000 per 15 min'`, `'50/s burst 100'`, `'5000000/month'`, `'20 concurrent'`, or the long form of
+ * one of these.
  */
 export type LimitInput = string | LimitOptions | ConcurrentLimitOptions
 
@@ -86,7 +79,7 @@ export type LimitInput = string | LimitOptions | ConcurrentLimitOptions
 export interface Limit {
   readonly name: string
   readonly quota: number
-  /** In ms; a calendar month counts as 30 days. 0 for a limit of requests in flight. */
+  /** The window's length in ms; a calendar month counts as 30 days. 0 for a limit of requests in flight. */
   readonly windowMs: number
   /** Units that can be taken at once when nothing is used: the quota, or the burst of a token bucket. */
   readonly capacity: number
@@ -209,7 +202,7 @@ function refuseMisplaced(given: LimitOptions, { name: own, options }: AnyImpleme
 }
 
 /**
- * Compiles limits, as users write them, to the form that stores get: `createLimitSet('5/min', '100/h')`.
+ * Compiles limits as users write them to the form that stores get: `createLimitSet('5/min', '100/h')`.
  *
  * @throws {ConfigError} when one of them is not a valid limit
  */
@@ -218,8 +211,8 @@ export function createLimitSet(...limits: readonly LimitInput[]): LimitSet {
 }
 
 /**
- * As `createLimitSet`, for a store: limits that name no algorithm are counted by its `defaultAlgorithm`, as a limiter on it
- * does. Whether the store can count them is not checked: see unsupportedBy.
+ * Like `createLimitSet`, for one store: a limit that names no algorithm gets the store's `defaultAlgorithm`, as in a limiter
+ * on that store. Does not check whether the store can count the limits: `unsupportedBy` does.
  *
  * @throws {ConfigError} when one of them is not a valid limit
  */
@@ -237,19 +230,19 @@ function compileEach(limits: readonly LimitInput[], defaultAlgorithm?: Algorithm
   return toLimitSet(parsed, { lease: compileLease(leasesSaidBy(limits, 'limits'), parsed) })
 }
 
-/** The window of a limit in time as one types it: `min`, `15min`. */
+/** The window of a limit as users write it: `min`, `15min`. */
 export function windowTextOf({ windowMs, compiled }: Limit): string {
   if (windowMs === UNIT_MS.month && compiled.timeZone !== undefined) return 'month'
   return windowMs === UNIT_MS.week ? 'week' : notationOf(windowMs)
 }
 
-/** A length of time as one types it by itself: `1s`. */
+/** A length of time as users write it by itself: `1s`. */
 export function lengthTextOf(ms: number): string {
   const text = notationOf(ms)
   return /^\d/.test(text) ? text : `1${text}`
 }
 
-/** Units and window of a limit, as one types them: `5/s` of a token bucket, too. */
+/** Units and window of a limit as users write them, without the burst of a token bucket: `5/s`. */
 export function rateTextOf(limit: Limit): string {
   return `${limit.quota}/${windowTextOf(limit)}`
 }
@@ -259,7 +252,7 @@ export function burstOf({ capacity, compiled }: Limit): number | undefined {
   return compiled.algorithm === 'token-bucket' ? capacity : undefined
 }
 
-/** The limit as one types it, without its name: `5/s burst 10`. */
+/** The limit as users write it, without its name: `5/s burst 10`. */
 export function limitTextOf(limit: Limit): string {
   const burst = burstOf(limit)
   return burst === undefined ? rateTextOf(limit) : `${rateTextOf(limit)} burst ${burst}`

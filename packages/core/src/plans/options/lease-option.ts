@@ -3,22 +3,24 @@ import { isOptions, needOptions, needWhole } from '../../base/options.js'
 import type { LeaseTerms } from '../limit/limit-set.js'
 import type { Limit } from '../limit/limit.js'
 
+/** How long leases last, and how many units they take. */
 export interface LeaseOptions {
   /**
-   * The longest that a lease lasts, in ms: from 10 to 1000, and no longer than the shortest window. Default: 500; in the
-   * mode `exact` at most 1/32 of the shortest window that is not of a token bucket.
+   * The longest that a lease lasts, in ms: from 10 to 1000, and no longer than the shortest window. Default: 500. In the
+   * mode `exact` the default is at most 1/32 of the shortest window, token buckets aside.
    */
   readonly maxMs?: number | undefined
-  /** The most of the units left that one process may take at a time: from 0.001 to 1. Default: 0.25. */
+  /** The largest share of the units left that one lease takes: from 0.001 to 1. Default: 0.25. */
   readonly maxShare?: number | undefined
   /**
-   * `exact`, the default: no window lets more pass than without leases. `smooth`: a window can also let pass the units that
-   * were on lease when it started, and units come back on time.
+   * What leases may change.
+   * - `exact` (the default): no window admits more than without leases. Units come back up to one lease late.
+   * - `smooth`: units come back on time. A window can also admit the units that were on lease when it started.
    */
   readonly mode?: 'exact' | 'smooth' | undefined
 }
 
-/** `true` for the defaults. */
+/** Whether a plan is leased: `true` with the defaults, or with these options. */
 export type LeaseOption = boolean | LeaseOptions
 
 /** An option `lease` as a user wrote it, on a plan or on one of its limits. */

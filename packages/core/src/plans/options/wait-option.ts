@@ -4,8 +4,12 @@ import { isOptions, isUnits, needOptions, needWhole, type KnownOptions } from '.
 import type { LeaseTerms, WaitTerms } from '../limit/limit-set.js'
 import { lengthTextOf, rateTextOf, type Limit } from '../limit/limit.js'
 
+/** How long requests wait in line, and how many. */
 export interface WaitOptions {
-  /** The longest that a request waits: `'2s'`, or a number of ms; from 10 ms to 60 s, and no longer than a window. */
+  /**
+   * The longest that a request waits: `'2s'`, or a number of ms. From 10 ms to 60 s, and no longer than the shortest window or,
+   * for a token bucket, than it takes to fill.
+   */
   readonly maxDelay: string | number
   /** The most requests of a subject that wait at a time, in all processes together: from 1 to 1000. Default: 100. */
   readonly maxWaiting?: number | undefined
@@ -54,8 +58,8 @@ export function compileWait(given: unknown, { limits, lease, path }: WaitingPlan
   if (inTime.length === 0) throw new ConfigError(path, nothingToBook(limits))
   if (lease) {
     const remedy =
-      'leave out one of the two: requests wait for places that the store books, and a lease never asks it'
-    throw new ConfigError(path, `this plan has lease, too: ${remedy}`)
+      'leave out one of the two, since requests wait for places that the store books, and a lease does not ask it'
+    throw new ConfigError(path, `this plan also has lease: ${remedy}`)
   }
   const delayMs = needDelay(maxDelay, inTime, `${path}.maxDelay`)
   return { delayUs: delayMs * 1000, slackUs: slackUsOf(inTime), most: maxWaiting }
@@ -64,7 +68,7 @@ export function compileWait(given: unknown, { limits, lease, path }: WaitingPlan
 function nothingToBook(limits: readonly Limit[]): string {
   const remedy = "leave wait out, or add a limit in time, such as '100/min'"
   if (limits.length === 0) return `this plan has no limits, so nothing has to wait: leave wait out`
-  return `nobody knows when a request in flight ends, so no place in line can be booked for it: ${remedy}`
+  return `it is not known when a request in flight ends, so no place in line can be booked for it: ${remedy}`
 }
 
 function needWaitOption(given: unknown, path: string): WaitOptions {
