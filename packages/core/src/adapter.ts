@@ -1,6 +1,6 @@
 /**
- * For authors of adapters to HTTP frameworks, and of tools that watch all limiters of a process. Users do not need it.
- * docs/guides/frameworks.md begins with how to make an adapter.
+ * For authors of adapters to HTTP frameworks, and of tools that watch all limiters of a process. Applications do not need it.
+ * docs/guides/frameworks.md ends with how to write an adapter.
  */
 export type { HttpAdapter, HttpDenial, HttpLimiter, ResponseEnd } from './http/adapter.js'
 export { admitThen, createHttpLimiter, toThrown } from './http/http-limiter.js'

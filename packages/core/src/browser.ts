@@ -1,6 +1,6 @@
 /**
- * For pages: a limiter that counts in the memory of a browser, without anything of Node. docs/guides/in-the-browser.md says what
- * it is for.
+ * For web pages: a limiter that counts in the browser's memory and needs nothing from Node. docs/guides/in-the-browser.md says
+ * what it is for.
  */
 export type { MaybePromise } from './base/promises.js'
 export { ConfigError, ERROR_CODES, StoreError, TollgateError, type ErrorCode } from './base/errors.js'

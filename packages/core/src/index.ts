@@ -1,7 +1,7 @@
 /**
- * For users. Adapters export all of it again, so nothing here is only for authors of adapters. What calls and listeners give has
- * types with names here: TypeScript must name them in declarations of programs that return it. Types of single options have none:
- * `LimiterOptions['local']`.
+ * For users. Adapters export all of it again, so what only authors of adapters need is in adapter.ts. The types of what calls return
+ * and listeners receive are exported: TypeScript has to name them in the declarations of programs that return such values. The types
+ * of single options are not: write `LimiterOptions['local']`.
  */
 export type { MaybePromise } from './base/promises.js'
 export {

@@ -1,6 +1,6 @@
 /**
- * For authors of stores: the contract, and the algorithms to decide with. Its test is @tollgate/store-contract.
- * docs/guides/writing-a-store.md begins with the shortest one that works; docs/reference/store-contract.md has all of the contract.
+ * For authors of stores: the contract, and the algorithms to decide with. Test a store with @tollgate/store-contract.
+ * docs/guides/writing-a-store.md begins with the shortest store that works. docs/reference/store-contract.md has the whole contract.
  */
 export {
   type Answer,

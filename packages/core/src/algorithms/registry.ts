@@ -20,10 +20,18 @@ const registry = {
   concurrent,
 } as const
 
+/** The name of an implementation. Users write `fixed-window` for a `calendar-window`, too. */
 export type AlgorithmName = keyof typeof registry
 type Registered = (typeof registry)[AlgorithmName]
 
-/** The names that users write as the algorithm of a limit. Requests in flight have a notation of their own. */
+/**
+ * How a limit counts units.
+ * - `sliding-log` (the default): exact. No window holds more than the quota, wherever it starts.
+ * - `sliding-window`: two counters, of which the previous one is weighted by its overlap. At worst just under 2 x quota.
+ * - `fixed-window`: one counter, which starts with the first request or by the calendar. At worst 2 x quota, around a
+ *   boundary.
+ * - `token-bucket`: an even rate with a burst (GCRA). At worst quota + burst.
+ */
 export type Algorithm = Exclude<Registered['name'], 'concurrent'>
 
 export const DEFAULT_ALGORITHM: Algorithm = 'sliding-log'
@@ -31,10 +39,10 @@ export const DEFAULT_ALGORITHM: Algorithm = 'sliding-log'
 type OptionsOf<T> = T extends { compile(terms: LimitTerms<infer Options>): unknown } ? Options : never
 type All<T> = (T extends unknown ? (one: T) => void : never) extends (all: infer U) => void ? U : never
 
-/** The options of all algorithms that users name, together. Only one algorithm has each. */
+/** The options of all algorithms that users can name, together. Each belongs to one algorithm. */
 export type OwnOptions = All<OptionsOf<Exclude<Registered, typeof concurrent>>>
 
-/** An implementation with its state, parameters and options hidden. */
+/** Any algorithm, without the types of its state and parameters. */
 export type AnyImplementation = Implementation<
   object,
   Params,
@@ -48,6 +56,7 @@ export function spokenName(algorithm: AlgorithmName): string {
   return name === algorithm ? `algorithm: '${name}'` : `algorithm: '${name}' with ${calledForBy}`
 }
 
+/** The algorithms that a store can decide with, by name. */
 export const implementations = registry as unknown as Readonly<Record<AlgorithmName, AnyImplementation>>
 
 /** The algorithms that count units in time. The others count requests in flight. */

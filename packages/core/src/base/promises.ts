@@ -1,25 +1,25 @@
 import { attempt } from './show.js'
 
-/** A value that is known already, or a promise of it. */
+/** A value, or a promise of it. `await` works for both. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Whether it is a promise of any library: it has a method `then`. */
+/** Whether it is a promise of any library: whether it has a method `then`. */
 export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function'
 }
 
-/** Calls `next` with the value: at once if it is known, so that no promise is made; else when it resolves. */
+/** Calls `next` with the value: at once if it is known, without making a promise, else when it resolves. */
 export function chain<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   // Some objects have a `then` that does not return a promise, such as Fastify's reply. Promise.resolve makes it one.
   return isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 }
 
-/** How many properties of a value are searched for promises: no user gives more by mistake. */
+/** At most this many properties of a value are searched for promises. A value given by mistake has fewer. */
 const MOST = 100
 
 /**
- * Silences the promises in a value that is refused: nobody waits for them any more, and an unhandled rejection would end
- * the process. Looks at the value itself, the elements of a list, and own properties of both.
+ * Silences the promises in a value that is refused. Nothing awaits them, and an unhandled rejection would end the
+ * process. Looks at the value itself, the elements of a list, and own properties of both.
  */
 export function quiet(given: unknown): void {
   attempt(() => silenceIn(given, Array.isArray(given) ? 2 : 1), undefined)

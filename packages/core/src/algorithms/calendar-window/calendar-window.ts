@@ -23,13 +23,14 @@ export interface CalendarWindowParams {
   readonly start3: number
 }
 
+/** For a fixed-window of one h, d, week or month: when its windows begin. */
 export interface CalendarWindowOptions {
-  /** fixed-window by h, d, week or month: windows follow the calendar of this zone: `Europe/Berlin`. Default: UTC. */
+  /** For a fixed-window of one h, d, week or month: the time zone whose calendar it follows: `Europe/Berlin`. Default: UTC. */
   readonly timeZone?: string | undefined
   /**
-   * fixed-window by h, d, week or month: where windows start. A day of the month (1 to 31; a shorter month uses its
-   * last day), a weekday (1 = Monday to 7), or a date and time, of which only what fits the unit is used: for a week,
-   * the weekday and the time of day.
+   * For a fixed-window of one h, d, week or month: where windows start. A day of the month (1 to 31; a shorter month uses
+   * its last day), a weekday (1 = Monday to 7), or a date and time. Only what fits the unit is used: for a week, the
+   * weekday and the time of day. Default: minute 0, midnight, Monday, day 1.
    */
   readonly anchor?: CalendarAnchor | undefined
 }

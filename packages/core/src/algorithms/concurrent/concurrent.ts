@@ -2,8 +2,9 @@ import { shareOfUnits } from '../../base/options.js'
 import type { Implementation, SlotHolder } from '../implementation.js'
 import type { LimitTerms } from '../limit-terms.js'
 
+/** For a limit of requests in flight. */
 export interface ConcurrentOptions {
-  /** Of a limit of requests in flight: what a denied client is told to wait, in ms. Default: 1000. */
+  /** For a limit of requests in flight: the wait that a denial reports, in ms. Default: 1000. */
   readonly retryAfterMs?: number | undefined
 }
 

@@ -4,10 +4,11 @@ import { shareOfUnits } from '../../base/options.js'
 import { EARLIEST, NEVER, unitsThatFit, type Implementation, type Receipt } from '../implementation.js'
 import { steadyTerms, type LimitTerms } from '../limit-terms.js'
 
+/** For a sliding-log. */
 export interface SlidingLogOptions {
   /**
-   * sliding-log: requests closer together than this may share an entry, and then come back up to this much late. A
-   * time such as `'100ms'`, or a number of ms. Default: exact for a quota up to 128, else window / 128.
+   * For a sliding-log: requests closer together than this may share an entry, and their units then come back up to this
+   * much late. A time such as `'100ms'`, or a number of ms. Default: exact for a quota up to 128, else window / 128.
    */
   readonly precision?: string | number | undefined
 }

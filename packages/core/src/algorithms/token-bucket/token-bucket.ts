@@ -18,8 +18,9 @@ import {
   type TokenBucketState,
 } from './token-bucket-level.js'
 
+/** For a token-bucket. */
 export interface TokenBucketOptions {
-  /** token-bucket: units that may be used at once. Default: the quota. */
+  /** For a token-bucket: the units that can be used at once. Default: the quota. */
   readonly burst?: number | undefined
 }
 

@@ -151,7 +151,12 @@ function createProbe(shard: number): StoreRequest {
   return { shard, grant: 'all', parts: [{ key: '!probe', set: SET, cost: 1 }] }
 }
 
-/** `half-open`: the store answers again. Before it decides requests, it is charged for what was admitted meanwhile. */
+/**
+ * Whether the store is asked.
+ * - `closed`: it decides requests.
+ * - `open`: it failed, and gets only probes.
+ * - `half-open`: it answered a probe. Before it decides again, it is charged for what was admitted without it.
+ */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 interface BreakerOptions {

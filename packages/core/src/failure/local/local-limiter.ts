@@ -10,13 +10,14 @@ import { refundOf } from '../../stores/receipts.js'
 import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
 
+/** How a process limits alone while the store does not answer. */
 export interface LocalOptions {
   /**
-   * How many processes share the store. While it cannot answer, each allows a subject the plan divided by this number.
+   * How many processes share the store. While it does not answer, each allows a subject the plan divided by this number.
    * Default: the number that used the store in the last 30 s.
    */
   readonly instances?: number | undefined
-  /** The most subjects that are remembered, each with 0.5 to 6 kB. Default: 10 000. */
+  /** The most subjects that are remembered. Each takes 0.5 to 6 kB. Default: 10 000. */
   readonly maxSubjects?: number | undefined
 }
 

@@ -17,11 +17,11 @@ export interface ReconciliationOptions {
   readonly onReconciled: (reconciled: Reconciled, shard?: number) => void
 }
 
-/** The result of charging the store. */
+/** What the store was charged for requests that were admitted without it. */
 export interface Reconciled {
-  /** Units charged, of all limits together. */
+  /** Units charged, summed over all limits. */
   readonly units: number
-  /** Units that were given up: the limit's state in the store could not hold them, or the store was away for too long. */
+  /** Units that will never be charged: the store has no room for them, or was away too long, or their subject was forgotten. */
   readonly dropped: number
 }
 

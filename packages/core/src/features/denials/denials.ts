@@ -191,14 +191,14 @@ class DenialsByKey {
   }
 }
 
-/** How denials of the store are answered from memory. */
+/** How long the store's denials are remembered, and how many. */
 export interface RememberOptions {
   /**
-   * After how long a denied subject is asked for at the store again, in ms, from 1 to 60 000. What other processes do
-   * shows within this time and that of one call: a reset, a refund, a larger plan. Default: 1000.
+   * How long a denial is answered from memory before one request asks the store again, in ms, from 1 to 60 000. What
+   * other processes do, such as a reset or a refund, takes effect within this time and that of one call. Default: 1000.
    */
   readonly recheckMs?: number | undefined
-  /** How many denied keys are remembered, from 1 to 10 000 000: the oldest is forgotten for a new one. Default: 10 000. */
+  /** How many denied keys are remembered, from 1 to 10 000 000. A new one replaces the oldest. Default: 10 000. */
   readonly size?: number | undefined
 }
 

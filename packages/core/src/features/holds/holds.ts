@@ -163,10 +163,11 @@ function toGivenBack(result: ReportResult): GivenBack {
   return result === 'ended' ? 'given' : 'unknown'
 }
 
+/** How many reservations a limiter made, and what became of them. */
 export interface ReservationStats {
   /** Reservations that hold units now. */
   readonly held: number
-  /** Each was committed or cancelled, has ended by itself, or is held. */
+  /** All reservations. Each was committed or cancelled, has ended by itself, or is held. */
   readonly made: number
   readonly committed: number
   readonly cancelled: number

@@ -9,11 +9,12 @@ const GATHER_MS = 5
 /** Of how many keys one turn of the event loop reports. */
 const KEYS_A_TURN = 1000
 
-/** A report to the store about the requests in flight of this process. */
+/** This process reported its requests in flight to the store again, since the store may have dropped them. */
 export interface InFlightChange {
   readonly kind: 'declared'
-  /** How many subjects, counted once in each group and stacked limit, and how many requests of theirs. */
+  /** How many subjects, each counted once for its plan, for each group and for each stacked limit. */
   readonly subjects: number
+  /** How many of their requests are in flight, counted in the same way. */
   readonly slots: number
 }
 

@@ -4,10 +4,10 @@ import type { Subject } from '../../plans/subject.js'
 export interface LeaseChange {
   /**
    * - `granted`: the process took units in advance.
-   * - `refused`: the store leased none, since too little is left.
+   * - `refused`: the store leased none, since too few are left.
    * - `returned`: units went back unused.
-   * - `lost`: units count as used though no request took them: the lease ended with them, or its answer never came:
-   *   then their number is not known, and 0.
+   * - `lost`: units count as used though no request took them. The lease ended with them, or its answer never came. Then
+   *   their number is not known, and `units` is 0.
    */
   readonly kind: 'granted' | 'refused' | 'returned' | 'lost'
   readonly subject: Subject
@@ -16,19 +16,23 @@ export interface LeaseChange {
   readonly units: number
 }
 
+/** How many leases a limiter had, and what became of their units. */
 export interface LeaseStats {
-  /** Leases that the store granted, and those that it refused since too little was left. */
+  /** Leases that the store granted. */
   readonly granted: number
+  /** Leases that the store refused, since too few units were left. */
   readonly refused: number
-  /** Of the granted ones, those that followed another of the same subject. */
+  /** Granted leases that followed another of the same subject. */
   readonly renewals: number
-  /** Units that were granted: each was used, went back, was lost, or is still held. */
+  /** Units that were granted. Each was used, went back, was lost, or is still held. */
   readonly units: number
+  /** Units that requests used, counted when their lease is over. */
   readonly used: number
+  /** Units that went back unused. */
   readonly returned: number
   /** Units that count as used though no request took them. */
   readonly lost: number
-  /** Leases that can be served from now. */
+  /** Leases that can serve requests now. */
   readonly held: number
 }
 
