@@ -2,7 +2,8 @@ import type { Duration } from '../base/duration.js'
 import type { LimitTerms, Terms } from './limit-terms.js'
 
 /**
- * Units to give back, with the numbers of the decision that took them. Made by `receiptOf`, read only by the algorithm.
+ * Units to give back to one limit, with the numbers of the decision that took them. `refundOf` makes it, and only the
+ * algorithm reads it.
  */
 export interface Receipt {
   readonly units: number
@@ -15,26 +16,27 @@ export interface Receipt {
 }
 
 /**
- * In place of the time of units: those that have counted longest are given back. They come back first, so no later window
- * counts less than was used, as long as the units that are meant still count.
+ * A receipt's `at`, if it is not known when its units were taken: those that have counted longest go back. They would
+ * come back first anyway, so no later window counts less than was used, as long as the units that you mean still count.
  */
 export const EARLIEST = -1
 
 /** Units used while the store could not answer. */
 export interface Usage {
   readonly units: number
-  /** How long ago they were used, in µs, counted from when the request to the store is sent. */
+  /** How long before the request to the store was sent they were used, in µs. */
   readonly ageUs: number
 }
 
 /**
- * One algorithm in TypeScript, the twin of the .lua file of the same name: the same steps, so the same numbers (law 5).
- * It works on numbers only: times in whole µs, amounts in units, and the current time as an argument. A request is
- * decided by `load`, then `wait`; if every limit of the subject answers 0, `take`; then `remaining` and
- * `wait(remaining + 1)` give the answer.
+ * An algorithm in TypeScript. It takes the same steps as its twin, the .lua file of the same name, so both give the same
+ * numbers (law 5). It works on numbers only: times in whole µs, amounts in units, and the current time as an argument.
+ *
+ * To decide a request, call `load` and `wait` for each limit of the subject. If every `wait` returns 0, call `take` for
+ * each. Then `remaining` and `wait(remaining + 1)` give the answer.
  *
  * Everything about an algorithm is here: its own options, its parameters, and how long its state is kept. So a new
- * algorithm is NAME.ts, NAME.lua and a line of the registry.
+ * algorithm is NAME.ts, NAME.lua and a line in the registry.
  *
  * @typeParam State   what a subject has used as of the last write, and what `load` derives from that
  * @typeParam Params  the limit, compiled to numbers
@@ -72,11 +74,11 @@ export interface Implementation<State, Params, Options = object, Name extends st
   readonly wire: readonly (keyof Params & string)[]
   /** The state of a subject that has used nothing. */
   create(): State
-  /** Left out: the memory store keeps each state as an object. */
+  /** How the memory store keeps a state as numbers. Left out: it keeps each state as an object. */
   readonly packing?: Packing<State, Params>
   /**
    * Computes the state as of `now` (µs); `last` is the time of the last write (µs). The stored state stays as written
-   * until `take`, `force` or `give`. A clock that went back counts as no time passed.
+   * until `take`, `force` or `give`. If the clock went back, no time counts as passed.
    */
   load(state: State, last: number, now: number, params: Params): void
   /**
@@ -85,13 +87,13 @@ export interface Implementation<State, Params, Options = object, Name extends st
    */
   readonly inFlight?: true
   /**
-   * Called after `load` if the request tells of the slots of its process: makes its row say so, and lets `take` add to it.
-   * Returns whether the row was another before.
+   * Called after `load` if the request reports its process's slots: updates the process's row, to which `take` then adds.
+   * Returns whether the number of slots has changed.
    */
   declare?(state: State, holder: SlotHolder, params: Params): boolean
   /**
-   * Called instead of `declare`, after `load`: makes the row say so where it is stored, without a new end. Returns false
-   * if there is no such row.
+   * Called instead of `declare`, after `load`: updates the stored row, and leaves its end as it is. Returns false if there
+   * is no such row.
    */
   release?(state: State, holder: SlotHolder): boolean
   /** The number of the last slot of the holder that was declared. */
@@ -99,57 +101,59 @@ export interface Implementation<State, Params, Options = object, Name extends st
   /** Units that fit now, from 0 to the capacity. */
   remaining(state: State, params: Params): number
   /**
-   * µs until `cost` fits if nobody else consumes: 0: it fits now; -1: never; -2: the calendar sent does not include
-   * now.
+   * µs until `cost` fits if no other request takes units. 0: it fits now. -1: it never fits. -2: now is outside the
+   * calendar windows that were sent.
    */
   wait(state: State, cost: number, params: Params): number
   /**
-   * Decides a request in one call instead of five, on a state as it was stored, if that is a common one; law 5 holds for
-   * it, too. Left out where `packing` has it. Returns undefined where the five calls must be made: then nothing has
-   * changed.
+   * Decides a common request in one call instead of five, on the stored state. It gives the same numbers (law 5). Returns
+   * undefined if the five calls must be made: then nothing has changed. Left out if `packing` has it.
    */
   quick?(state: State, request: QuickRequest, params: Params): LimitAnswer | undefined
   /**
-   * µs until so many units have come free, counted from now, with those that came free and were taken meanwhile. So it
-   * can be asked for more than the capacity. Left out: `wait`.
+   * µs until this many units have come free, counted from now, including those that are taken again meanwhile. So `units`
+   * can be above the capacity. Left out: `wait` is asked.
    */
   place?(state: State, units: number, params: Params): number
   /**
-   * How many units have come free after some time in µs, if nobody consumes meanwhile: below 0 while it is over the quota. What
-   * it returns is called with growing times. Left out: `wait` is asked for each place in line, which can cost more.
+   * Returns a function of a time in µs: how many units are left after it if no request takes any meanwhile. Below 0 while
+   * the limit is over its quota. The function is called with growing times. Left out: `wait` is asked for each place in
+   * line, which can cost more.
    */
   leftIn?(state: State, params: Params): (us: number) => number
   /**
-   * Set together with `place` where units drain together: the level now. What it could drain while it is dry is lost, so
-   * places behind such a time are later than `place` says.
+   * Set together with `place` if units drain together: the level now. While it is empty nothing drains, so places after
+   * such a time are later than `place` says.
    */
   flow?(state: State, params: Params): Flow
   /** Takes units that fit, and stores the state. With cost 0 it only stores what `load` computed. */
   take(state: State, cost: number, params: Params): void
   /**
-   * Takes units that were used earlier, the oldest first, at the time of their use, and over the quota if need be.
-   * Returns how many units are accounted for: all except those that the packed state has no room for. Units that are
-   * too old to count are accounted for, too.
+   * Counts units that were used earlier, as of the time of their use, even over the quota.
+   *
+   * @param used the oldest first
+   * @returns how many units are accounted for: all except those that the packed state has no room for. Units that are too
+   *          old to count are accounted for, too
    */
   force(state: State, used: readonly Usage[], params: Params): number
   /**
-   * Units that were on lease count from now on: as used `ageUs` ago, over the quota if need be. Left out: by `force`.
-   * Called with the greatest age first.
+   * Counts units that were on lease, as used `ageUs` ago, even over the quota. Called with the greatest age first. Left
+   * out: `force` is called.
    */
   enter?(state: State, units: number, ageUs: number, params: Params): void
   /**
-   * The most units that the stored state can still count. 0 only if the state says no more than that of a subject that has
-   * used nothing.
+   * The most units that the stored state can still count. 0 only if the state says no more than that of a subject that
+   * has used nothing.
    */
   unitsIn(state: State): number
-  /** A state that counts so many units, all of them used at `atUs`, the time of its write. */
+  /** A state that counts this many units, all used at `atUs`, the time of its write. */
   stateOf(units: number, atUs: number): State
   /** The longest that units count after they were used, in µs. */
   countsForUs(params: Params): number
   /**
-   * The units of a level that are left after a time in µs, if used units drain together instead of coming back one by
-   * one. What other processes used drains in the same time, so an outage is charged by what is left of the level and not
-   * by when its units were used.
+   * Set if used units drain together instead of coming back one by one: how much of a level is left after a time in µs.
+   * What other processes used drains at the same time. So for an outage the store is charged what is left of the level,
+   * whenever its units were used.
    */
   leftAfter?(units: number, us: number, params: Params): number
   /** Whether the stored state is from a limit so different that this one cannot give units back to it. */
@@ -168,26 +172,31 @@ export interface Flow {
 }
 
 /**
- * The requests of one process that are in flight, of one key. A slot is taken by a request when it begins. It is given
- * back by telling, with any later request, that fewer are held: the numbers are absolute, so whatever message is lost,
- * late or repeated, the next one puts them right.
+ * The requests of one process that are in flight under one key. A request takes a slot when it begins. Slots are given
+ * back when a later message reports that fewer are held. The numbers are absolute, so the next message repairs what a
+ * lost, late or repeated one left.
  *
- * A store has a row for each holder: how many slots it holds, the number of the last one, and when the row ends:
- * SLOTS_KEPT_MS after the holder's last slot or declaration. A message makes the slots of its row `held` + (number of the row - `known`),
- * at least `held`: those that the store gave and the holder has not heard of yet are held, too. It makes the number of
- * the row at least `known`. A request that is granted gets one more, with the next number. What a denied request tells may be
- * kept, or not.
+ * A store keeps a row for each holder: how many slots it holds, the number of the last one, and when the row ends, which is
+ * SLOTS_KEPT_MS after the holder's last slot or declaration.
+ * - A message sets the row's slots to `held` + (the row's number - `known`), but at least to `held`. So slots that the
+ *   store gave and the holder has not heard of yet count as held.
+ * - It raises the row's number to `known`, if it is lower.
+ * - A request that is let in adds one slot, with the next number.
+ * - The store may keep what a denied request reports, or not.
  */
 export interface SlotHolder {
-  /** 6 letters, digits, `_` or `-`: another at every start of a process. */
+  /** 6 letters, digits, `_` or `-`: a new one at each start of a process. */
   readonly id: string
   /** Requests in flight, without those that the store is being asked for. */
   readonly held: number
-  /** How many numbers the holder has accounted for, counted from 1: heard of, or given up. Not the highest: one may be missing. */
+  /**
+   * How many slot numbers, counted from 1, the holder has heard of or given up. This is not the highest number: a lower one
+   * may be missing.
+   */
   readonly known: number
 }
 
-/** What the quick way is asked. */
+/** A request to the quick way. */
 export interface QuickRequest {
   readonly cost: number
   /** Whether the cost is taken if it fits. */
@@ -199,11 +208,14 @@ export interface QuickRequest {
 
 /** Where a limit stands after a request. Times are whole µs, at most 2^53 - 1. */
 export interface LimitAnswer {
-  /** µs until the cost fits if nobody else consumes: 0 it fits now, -1 never. While units are on lease, an upper bound. */
+  /**
+   * µs until the cost fits if no other request takes units. 0: it fits now. -1: it never fits. While units are on lease, an
+   * upper bound.
+   */
   readonly wait: number
   /** Units left: a whole number from 0. Units on lease are not among them. */
   readonly remaining: number
-  /** µs until another unit is there; 0 when nothing is used. */
+  /** µs until another unit comes back; 0 if nothing is used. */
   readonly reset: number
 }
 
@@ -211,7 +223,7 @@ export interface LimitAnswer {
 export interface Packing<State, Params> {
   /** How many numbers. When all of them are 0, they stand for the state that `create` returns. */
   readonly size: number
-  /** Makes the state, which may have been another subject's, what the numbers from `at` on say. */
+  /** Sets all of the state, which may have been another subject's, from the numbers that begin at `at`. */
   unpack(state: State, numbers: Float64Array, at: number): void
   /** Writes the stored state as numbers. Returns false if they cannot hold it: it is then kept as an object. */
   pack(state: State, numbers: Float64Array, at: number): boolean

@@ -26,10 +26,11 @@ export interface Terms {
    * @param behindMs how far the calendar is behind that time. Default: 0
    */
   paramsAt(nowMs: number, behindMs?: number): Params
-  /** Whether they are the same at all times. */
+  /** Whether the parameters never change. */
   readonly isSteady?: boolean | undefined
 }
 
+/** The numbers of a limit that its algorithm reads, by name. */
 export type Params = Readonly<Record<string, number>>
 
 const UNITS_MS = [1, 1000, 60_000]

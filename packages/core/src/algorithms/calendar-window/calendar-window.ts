@@ -45,8 +45,8 @@ export interface CalendarWindowState {
 }
 
 /**
- * A counter per calendar window: hours, days, weeks or months of a time zone. The twin of calendar-window.lua.
- * Redis knows no time zones, so the caller computes four window starts and the script picks the window by its own
+ * A counter for each calendar window: an hour, day, week or month of a time zone. The twin of calendar-window.lua.
+ * Redis knows no time zones. So the caller computes four window starts, and the script picks the window by its own
  * clock. Worst case: 2 x quota in one window length, half of it on each side of a boundary.
  */
 export const calendarWindow: Implementation<

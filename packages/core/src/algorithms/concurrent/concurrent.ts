@@ -27,16 +27,16 @@ export interface ConcurrentState {
   rows: readonly Row[]
   now: number
   live: readonly Row[]
-  /** The row of the process that the request tells of; undefined if it tells of none. */
+  /** The row of the process whose slots the request reports; undefined if it reports none. */
   own: Row | undefined
 }
 
 const RETRY_AFTER_MS = 1000
 
 /**
- * Requests in flight: at most `quota` of a subject at a time, over all processes. The twin of concurrent.lua. Each process
- * has a row, which says how many slots it holds. What a process tells is absolute, so a lost message is put right by
- * the next one; the row of a process that tells nothing more ends. SlotHolder of the stores' contract has the rules.
+ * Requests in flight: at most `quota` of a subject at a time, in all processes together. The twin of concurrent.lua. Each
+ * process has a row with the number of its slots. It reports absolute numbers, so the next message repairs a lost one.
+ * The row of a process that reports nothing more ends. SlotHolder has the rules.
  */
 export const concurrent: Implementation<ConcurrentState, ConcurrentParams, ConcurrentOptions, 'concurrent'> =
   {
@@ -106,11 +106,11 @@ export const concurrent: Implementation<ConcurrentState, ConcurrentParams, Concu
       state.rows = state.live
     },
 
-    // A row counts to its end, also without slots: it has the number of the last one.
+    // A row counts until its end, even without slots: it has the number of the last one.
     unitsIn: ({ rows }) => rows.length,
     stateOf: () => concurrent.create(),
     countsForUs: () => SLOTS_KEPT_US,
-    // Units that are charged later belong to requests that are over, or that their process tells of.
+    // Units that are charged later belong to requests that have ended, or that their process reports.
     force: (state, used) => {
       state.rows = state.live
       return used.reduce((sum, { units }) => sum + units, 0)

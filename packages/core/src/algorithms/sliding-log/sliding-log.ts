@@ -23,8 +23,8 @@ export interface SlidingLogParams {
 }
 
 /**
- * The log: an entry is two numbers beside each other, when the last of its units was taken (µs) and how many there are;
- * oldest first, from `head`. One list, since to fetch a second one from memory takes longer than to read it.
+ * The log, from `head` on, with the oldest entry first. An entry is two numbers: when the last of its units was taken
+ * (µs), and how many there are. It is one list, since fetching a second one from memory takes longer than reading it.
  */
 export interface SlidingLogState {
   log: number[]
@@ -40,9 +40,9 @@ export interface SlidingLogState {
 }
 
 /**
- * Every unit is remembered for one window from when it was taken. The twin of sliding-log.lua. Exact: no window
- * of this length, wherever it starts, holds more than the quota. Entries of one slot are merged and come back
- * with the newest of them, so units come back at most `slotUs` late and never early.
+ * Remembers every unit for one window from when it was taken. The twin of sliding-log.lua. Exact: no window of this
+ * length, wherever it starts, holds more than the quota. Entries of one slot are merged and come back with the newest
+ * of them. So units come back at most `slotUs` late, and never early.
  */
 export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, SlidingLogOptions, 'sliding-log'> =
   {
@@ -95,7 +95,7 @@ export const slidingLog: Implementation<SlidingLogState, SlidingLogParams, Slidi
 
     leftIn,
 
-    // The five calls. They cost less from here than from where they could be those of any algorithm.
+    // The same five calls. They cost less here, where the engine knows which algorithm they belong to.
     quick(state, { cost, takes, last, now }, params) {
       slidingLog.load(state, last, now, params)
       const wait = slidingLog.wait(state, cost, params)
@@ -246,7 +246,7 @@ function firstFrom({ log, head }: SlidingLogState, at: number): number {
   return i
 }
 
-/** How many units have come free after so many µs, which grow from call to call. */
+/** How many units are left after a time in µs, which grows from call to call. */
 function leftIn(state: SlidingLogState, { quota, windowUs }: SlidingLogParams): (us: number) => number {
   let left = quota - state.totalNow
   let i = state.headNow

@@ -19,8 +19,8 @@ export interface SlidingWindowState {
 }
 
 /**
- * Two counters. Units of the previous window are weighted by how much of that window still overlaps a window that ends
- * now. The twin of sliding-window.lua. Windows are aligned to multiples of their length.
+ * Two counters. The previous window's units are weighted by how much of it still overlaps a window that ends now. The
+ * twin of sliding-window.lua. Windows begin at multiples of their length.
  * Worst case: just under 2 x quota, when the previous window's units all came at its end.
  *
  * @see https://blog.cloudflare.com/counting-things-a-lot-of-different-things/
@@ -87,7 +87,7 @@ export const slidingWindow: Implementation<
     state.leftNow = start + windowUs - now
     state.currentNow = passed === 0 ? current : 0
     state.previousNow = passed === 0 ? previous : passed === 1 ? current : 0
-    // The clock went back over an edge, and comes to it again: what was used on either side of it counts as used now.
+    // The clock went back over a window's edge, and will reach it again. So what was used on either side counts as used now.
     if (passed < 0) state.currentNow = current + unitsThatFit(previous, current)
   },
 
@@ -134,7 +134,7 @@ function addUsage(state: SlidingWindowState, units: number, at: number, windowUs
   return fitting
 }
 
-/** Of the previous window first: what is left of the current one will weigh in the next. */
+/** Takes them from the previous window first: what is left in the current one will weigh in the next. */
 function giveEarliest(state: SlidingWindowState, units: number): void {
   const ofPrevious = Math.min(units, state.previousNow)
   state.previousNow -= ofPrevious

@@ -33,7 +33,7 @@ export interface TokenBucketState {
   wentBackNow: readonly WentBack[]
 }
 
-/** Powers of 2, since to compute one takes longer than all else that a bucket does. */
+/** Powers of 2: computing one takes longer than the rest of a decision. */
 const UNITS = Float64Array.from({ length: 64 }, (_, scale) => 2 ** scale)
 
 export function unitOf(scale: number): number {
@@ -86,7 +86,7 @@ export function raiseEarlier(
   ageUs: number,
   params: TokenBucketParams,
 ): void {
-  // Of a bucket that nothing has filled, any time is as good.
+  // For an empty bucket any time will do.
   const elapsed = state.elapsed === 0 && state.filled === 0 ? ageUs : state.elapsed
   const since = Math.min(ageUs, elapsed)
   const before = Math.max(state.filled - drained(elapsed - since, state.pace), 0)
@@ -104,8 +104,8 @@ export function timeToDrain(parts: number, pace: number): number {
 }
 
 /**
- * When the units of a queued request are free; as `wait`, but for more than the burst, too. Where the level has drained, or is
- * above the brim, the wait begins now, at the rate of the limit: above the brim it drains slower from its next write on.
+ * When the units of a waiting request are free: like `wait`, but also for more than the burst. If the level has drained or is
+ * above the brim, the time counts from now, at the limit's rate: a level above the brim drains slower from its next write on.
  */
 export function placeTime(
   { unit, filled, levelNow, pace, elapsed }: TokenBucketState,
@@ -126,7 +126,7 @@ export function drainUs({ burst, scale, rate, windowUs }: TokenBucketParams): nu
 
 /**
  * How many parts must drain before the last of these units has drained. A bucket drains in the order it was filled. So
- * this is the level right after their request, which the receipt tells, minus what has left the bucket since.
+ * this is the level right after their request, which the receipt shows, minus what has left the bucket since.
  */
 export function placeOf(
   { unit, pace, now, filledScale, levelNow, wentBackNow }: TokenBucketState,

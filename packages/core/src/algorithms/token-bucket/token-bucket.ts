@@ -167,10 +167,10 @@ export const tokenBucket: Implementation<
   },
 
   enter: raiseEarlier,
-  // What went back in front of others must not go back once more with these.
+  // Units that went back in front of others must not go back once more with these.
   unitsIn: ({ level, scale, wentBack }) =>
     wentBack.reduce((units, note) => units + unitsOf(note.parts, note.scale), unitsOf(level, scale)),
-  // At a scale at which any number of units fits.
+  // Any number of units fits at this scale.
   stateOf: (level) => ({ ...tokenBucket.create(), level, scale: 0 }),
   countsForUs: drainUs,
   leftAfter: (units, us, { scale, rate }) => Math.max(units - (us * rate) / unitOf(scale), 0),

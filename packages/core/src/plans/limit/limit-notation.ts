@@ -13,7 +13,7 @@ export interface Noted {
 const NOTATION = /^\s*(\d+(?:_\d+)*)\s*(?:\/|per\s)\s*(\d*\s*[a-z]+)\s*(?:\sburst\s+(\d+(?:_\d+)*))?\s*$/i
 /** A limit of requests in flight: `'20 concurrent'`. */
 export const CONCURRENT_NOTATION = /^\s*(\d+(?:_\d+)*)\s+concurrent\s*$/i
-/** Matching takes time by the square of the length. */
+/** Longer texts are not matched: that takes time by the square of the length. */
 const LONGEST_NOTATION = 100
 
 /**
@@ -72,7 +72,7 @@ function toNumber(digits: string): number {
 
 const LONGEST_SEVERAL = 64
 
-/** The limits in a text, as a list: `'50/s', '1000/h'` for `50/s and 1000/h`. Undefined if it has not several. */
+/** The limits in a text, as a list: `'50/s', '1000/h'` for `50/s and 1000/h`. Undefined if it has fewer than two. */
 export function severalIn(text: string): string | undefined {
   const limits = text
     .slice(0, LONGEST_SEVERAL)

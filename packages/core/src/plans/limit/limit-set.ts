@@ -10,14 +10,14 @@ export type { Params }
 export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'timeZone' | 'paramsAt' | 'isSteady'> {
   readonly algorithm: AlgorithmName
   /**
-   * Algorithm and windows in 32 bits. The store keeps used units under this id, so they still count when the quota
+   * The algorithm and window in 32 bits. A store keeps used units under this id, so they still count when the quota
    * changes, or in another plan with a limit of the same algorithm and window.
    */
   readonly stateId: number
   /**
-   * Set for a limit whose units drain together (a token bucket), beside a slower one with the same state id. Such limits differ
-   * in what still counts, so each has a state of its own, which the store keeps under this id. A limit without a state starts
-   * with the fullest one that is kept under either id.
+   * Set for a limit whose units drain together (a token bucket) if a slower one has the same state id. Different units still
+   * count in the two, so each needs a state of its own. The store keeps this one under `besideId`. A limit without a state
+   * starts with the fullest one that is kept under either id.
    */
   readonly besideId?: number | undefined
 }
@@ -25,17 +25,17 @@ export interface CompiledLimit extends Pick<Terms, 'ttlMs' | 'timeZone' | 'param
 /** The limits of a plan, compiled once. */
 export interface LimitSet {
   readonly limits: readonly CompiledLimit[]
-  /** How long an idle subject is remembered, in ms: until nothing it used can count any more. */
+  /** How long to keep an idle subject's state, in ms: until nothing that it used can count any more. */
   readonly ttlMs: number
   /** How a process takes units of these limits in advance; undefined if it does not. */
   readonly lease?: LeaseTerms | undefined
-  /** The index of the limit that counts requests in flight: at most one does. Undefined: none. */
+  /** The index of the limit of requests in flight, if there is one. There is at most one. */
   readonly inFlightIndex?: number | undefined
   /** How requests wait in line instead of being denied; undefined if they do not. */
   readonly wait?: WaitTerms | undefined
 }
 
-/** An option `wait`, compiled. */
+/** A plan's option `wait`, compiled. */
 export interface WaitTerms {
   /** The longest that a request waits, in whole µs. */
   readonly delayUs: number
@@ -45,11 +45,11 @@ export interface WaitTerms {
   readonly most: number
 }
 
-/** An option `lease`, compiled. */
+/** A plan's option `lease`, compiled. */
 export interface LeaseTerms {
   /** The longest that a lease lasts, in whole µs. */
   readonly lengthUs: number
-  /** The most of the units left that one lease may take, from 0 to 1. */
+  /** The largest share of the units left that one lease may take, from 0 to 1. */
   readonly share: number
   /** As in LeaseWish: 0 in the mode `exact`. */
   readonly lagUs: number

@@ -141,7 +141,7 @@ interface Rate {
 }
 
 /**
- * The limits that a text most likely means, as one types them: `'100/min'`, `'3/2s' or '3/2min'`. Undefined if that cannot be
+ * The limits that a text most likely means, as users write them: `'100/min'`, `'3/2s' or '3/2min'`. Undefined if that cannot be
  * guessed.
  */
 export function meantBy(given: string): string | undefined {
@@ -193,7 +193,7 @@ function ratesIn(text: string): Rate[] {
   return [...rates, ...own].flatMap(withoutFraction)
 }
 
-/** @param hasSlash whether what follows can be nothing but a time, even without its unit */
+/** @param hasSlash whether what follows must be a time, even without its unit */
 function windowsOf(count: string, word: string, hasSlash = false): Omit<Rate, 'quota'>[] {
   const number = count === '' ? 1 : Number(count.replace(',', '.'))
   if (word === '')
@@ -221,7 +221,7 @@ function withoutFraction({ quota, count, unit }: Rate): Rate[] {
   return []
 }
 
-/** The limit as one types it, if it is one. */
+/** The limit as users write it, if it is one. */
 function written({ quota, count, unit }: Rate, burst: number | undefined): string[] {
   const window = windowText(count, unit)
   const ms = readDuration(window)?.ms
