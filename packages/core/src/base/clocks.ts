@@ -9,18 +9,18 @@ function isDateFaked(): boolean {
   return wasFaked || globalThis.Date !== loadedDate || Date.now !== loadedNow
 }
 
-/** The time of this process, for what it counts itself. If a test fakes `Date`, it is the faked time, in whole ms. */
+/** This process's clock, for what it counts itself. If a test fakes `Date`, it shows the faked time, in whole ms. */
 export interface ProcessClock {
   /**
    * The time in ms since 1970, with µs as decimals: a clock of whole ms would give units back up to 1 ms early. It follows
-   * the system's clock forward, such as after the machine slept, but never back: else expired units would count again.
+   * the system's clock forward, such as after the machine slept, but never back, or expired units would count again.
    */
   readonly nowMs: () => number
   /** How far the system's clock is behind `nowMs` since it was set back, in ms. For calendar windows. */
   readonly behindMs: () => number
 }
 
-/** If the system's clock differs from the expected time by more than this, somebody has set it. In ms. */
+/** If the system's clock differs from the expected time by more than this, in ms, it was set. */
 const CLOCKS_PART_MS = 1000
 
 /** How often the system's clock is read, in ms. Reading both clocks each time would take twice as long. */
@@ -52,20 +52,20 @@ export function processClock(): ProcessClock {
   return { nowMs, behindMs: () => behind }
 }
 
-/** A time in ms by a clock that nobody can set, for durations. If a test fakes `Date`, it is the faked time. */
+/** The time in ms by a clock that cannot be set, for durations. If a test fakes `Date`, it is the faked time. */
 export function steadyMs(): number {
   return isDateFaked() ? Date.now() : startedAtMs + elapsedMs()
 }
 
 /** A clock that only goes forward, and timers that follow it. */
 export interface Timing {
-  /** In ms from any moment, with µs as decimals. */
+  /** The time in ms since some moment, with µs as decimals. */
   now(): number
   /**
    * Calls `act` once, after `ms`.
    *
-   * @param keepsAlive whether the process must not exit before
-   * @returns what cancels it
+   * @param keepsAlive whether it keeps the process from exiting before
+   * @returns a function that cancels it
    */
   after(ms: number, act: () => void, keepsAlive: boolean): () => void
 }

@@ -6,9 +6,10 @@ export interface Duration {
   readonly ms: number
 }
 
+/** A unit of time. */
 export type Unit = keyof typeof UNIT_MS
 
-/** In ms. A month counts as 30 days. */
+/** The length of each unit of time, in ms. A month counts as 30 days. */
 export const UNIT_MS = {
   ms: 1,
   s: 1000,
@@ -19,7 +20,7 @@ export const UNIT_MS = {
   month: 2_592_000_000,
 }
 
-/** How else one can write each unit. The first word is its name in the names of limits. */
+/** How users can write each unit. The first word is used in names of limits. */
 const WORDS: Readonly<Record<Unit, readonly string[]>> = {
   ms: ['ms', 'millisecond', 'milliseconds'],
   s: ['second', 'seconds', 'sec', 's'],
@@ -36,7 +37,7 @@ const UNIT_OF_WORD = new Map(
 /** The units of time, as error messages list them. */
 export const UNITS = Object.keys(UNIT_MS).join(', ')
 
-/** Matching takes time by the square of the length. */
+/** Longer texts are not matched: that takes time by the square of the length. */
 const LONGEST = 100
 const NOTATION = /^\s*(\d*)\s*([a-z]+)\s*$/i
 
@@ -66,7 +67,7 @@ export function durationName({ count, unit }: Duration): string {
   return count === 1 ? name : `${count}-${name}s`
 }
 
-/** A length of time as one writes it in a limit: `min`, `15min`, `90d`. */
+/** A length of time as users write it in a limit: `min`, `15min`, `90d`. */
 export function notationOf(ms: number): string {
   const units = (['d', 'h', 'min', 's', 'ms'] as const).filter((unit) => ms % UNIT_MS[unit] === 0)
   const [unit = 'ms'] = units

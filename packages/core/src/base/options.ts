@@ -2,14 +2,14 @@ import { ConfigError, OPTIONS_PAGE } from './errors.js'
 import { quiet } from './promises.js'
 import { pathIn, show } from './show.js'
 
-/** The options that one call accepts, and what to type in place of options that it does not accept. */
+/** The options that a call accepts, and what to write in place of others. */
 export interface KnownOptions {
   readonly names: readonly string[]
   /** The shortest correct use, for the error message. Default: the names. */
   readonly example?: string | undefined
-  /** What to type in place of an unknown option, such as `write headers: { legacy: 'epoch' }`; undefined: not known. */
+  /** What to write in place of an unknown option, such as `write headers: { legacy: 'epoch' }`; undefined if not known. */
   readonly remedyOf?: ((name: string) => string | undefined) | undefined
-  /** The error for a value of one option given in place of all options, such as a store; undefined: it is no such value. */
+  /** The error for an option's value given in place of the options, such as a store; undefined if it is no such value. */
   readonly errorOfWhole?: ((given: unknown, example: string) => ConfigError | undefined) | undefined
   /** One error for all unknown options together, if they are those of another package. */
   readonly errorOf?: ((given: object, unknown: readonly string[]) => ConfigError | undefined) | undefined
@@ -21,7 +21,7 @@ const MOST_LISTED = 6
 const MOST_REPORTED = 3
 
 /**
- * Refuses anything but an object, and options that do not exist: an unknown option is most likely a typo, and to ignore
+ * Refuses anything but an object, and options that do not exist: an unknown option is most likely a typo, and ignoring
  * it would hide the mistake. The caller checks the values.
  *
  * @param path where the user wrote the object, for the error: `headers`; empty for the options themselves
@@ -73,7 +73,7 @@ export function nearestOf(name: string, names: readonly string[]): string | unde
 }
 
 /**
- * What an error expects in place of a name that does not exist: the one that was most likely meant, or some of all names.
+ * What an error suggests in place of a name that does not exist: the one most likely meant, or else some of the names.
  *
  * @param what such as `the name of a plan`
  */
@@ -106,9 +106,10 @@ function isTypo(given: string, meant: string): boolean {
 }
 
 /**
- * Checks the option `now` of a store, and calls it once: a promise would count nothing, and could end the process.
+ * Checks a store's option `now`: undefined, or a function that returns ms since 1970. Calls it once, since a promise would
+ * count nothing and could end the process.
  *
- * @throws {ConfigError} when it is no function that returns a time
+ * @throws {ConfigError} when it is anything else
  */
 export function needClock(now: unknown): void {
   if (now === undefined) return
@@ -123,7 +124,7 @@ export function needClock(now: unknown): void {
 /** An option without `undefined` among its values. */
 export type Given<T> = { readonly [Name in keyof T]: Exclude<T[Name], undefined> }
 
-/** The options without those that are undefined, which means not given. Spread it over defaults. */
+/** The options without those that are undefined, which means not given. Spread them over defaults. */
 export function givenOf<T extends object>(options: T): Given<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
 }
@@ -176,7 +177,7 @@ export function isUnits(value: unknown): value is number {
   return isWhole(value, 1, MOST_UNITS)
 }
 
-/** The part of `units` that `share` stands for (0 to 1), rounded down, but at least 1. */
+/** This share (0 to 1) of the units, rounded down, but at least 1. */
 export function shareOfUnits(units: number, share: number): number {
   return Math.max(Math.floor(units * share), 1)
 }

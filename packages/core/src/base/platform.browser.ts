@@ -4,7 +4,7 @@ import { hmac, sha256Of } from './sha256.js'
 /** Taken when this file is loaded: a test runner may fake the globals later. */
 const { setTimeout: start, clearTimeout: stop, performance, crypto } = globalThis
 
-/** A timer as Node has it. None keeps a page open, so `ref` and `unref` do nothing. */
+/** A timer like Node's. Timers do not keep a page open, so `ref` and `unref` do nothing. */
 class Timer {
   readonly #id: ReturnType<typeof start>
 
@@ -36,7 +36,7 @@ export function clearTimeout(timer: Timer | undefined): void {
 const due: (() => void)[] = []
 let wake: (() => void) | undefined
 
-/** Calls `act` after what is due now. A timer of 0 ms would wait for 4 ms, and for a second in a tab that is not seen. */
+/** Calls `act` after what is due now. A timer of 0 ms would wait for 4 ms, and in a hidden tab for a second. */
 export function setImmediate(act: () => void): void {
   due.push(act)
   wake ??= startTurns()
@@ -83,7 +83,7 @@ interface Channel {
   publish(message: object): void
 }
 
-/** Browsers have no diagnostics channels, so nobody listens. */
+/** Browsers have no diagnostics channels, so there are no listeners. */
 export function channel(_name: string): Channel {
   return { hasSubscribers: false, publish: () => {} }
 }

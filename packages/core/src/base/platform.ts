@@ -1,6 +1,6 @@
 /**
- * All that core takes from Node, but for the HTTP limiter. In the build for browsers platform.browser.ts replaces this file: it
- * exports the same.
+ * All that core takes from Node, except in the HTTP limiter. In the build for browsers, platform.browser.ts replaces this file
+ * and exports the same.
  */
 import cluster from 'node:cluster'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
@@ -34,7 +34,7 @@ export function hmacSha256(secret: string, text: string): string {
   return createHmac('sha256', secret).update(Buffer.from(text, 'utf16le')).digest('base64url')
 }
 
-/** Random bytes from a source that nobody can guess, as base64url. */
+/** Random bytes that cannot be guessed, as base64url. */
 export function randomText(bytes: number): string {
   return randomBytes(bytes).toString('base64url')
 }

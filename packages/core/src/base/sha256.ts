@@ -1,16 +1,16 @@
 /**
- * SHA-256 and its HMAC, for browsers: theirs answer later, and a decision of the memory store is there at once.
+ * SHA-256 and its HMAC, for browsers. Their own are asynchronous, and the memory store decides at once.
  *
  * @see https://doi.org/10.6028/NIST.FIPS.180-4
  */
 
-/** The bytes that are hashed at a time. */
+/** How many bytes are hashed at a time. */
 const BLOCK = 64
 
 /** The eight words of 32 bits that a hash is made of. */
 type Words = readonly [number, number, number, number, number, number, number, number]
 
-/** The first 32 bits of the fractions of the roots of the first primes: square roots to start with, a cube root a round. */
+/** The constants are the first 32 fractional bits of roots of primes: square roots to start with, a cube root for each round. */
 const PRIMES = firstPrimes(64)
 const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime))) as unknown as Words
 const ROUNDS = PRIMES.map((prime) => fraction(Math.cbrt(prime)))

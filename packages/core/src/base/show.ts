@@ -16,7 +16,8 @@ export function show(value: unknown): string {
 }
 
 /**
- * Like `show`, but of a string only the length. For options whose text may be a secret, or an address that contains one.
+ * Like `show`, but shows only the length of a string. For options whose text may be a secret, or an address that
+ * contains one.
  */
 export function showKind(value: unknown): string {
   return typeof value === 'string'
@@ -31,8 +32,8 @@ export function pathIn(outer: string, name: string): string {
 }
 
 /**
- * Inspects a value, which can run getters and proxy traps that throw. Returns `otherwise` then, so that no error message
- * fails to be made.
+ * Inspects a value, which can run getters and proxy traps that throw. If one does, returns `otherwise`, so that the error
+ * message can still be made.
  */
 export function attempt<T>(look: () => T, otherwise: T): T {
   try {
@@ -57,7 +58,7 @@ export function onOneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
 }
 
-/** To at most 80 characters. */
+/** Shortens a text to at most 80 characters. */
 export function shorten(text: string): string {
   if (text.length <= LONGEST_SHOWN) return text
   const end = text.endsWith("'") ? "...'" : '...'
@@ -145,7 +146,7 @@ export function withoutCredentials(text: string, isCut = false): string {
 /** Control characters, those that change the direction of text, line separators, and halves of pairs. */
 const UNSHOWABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
 
-/** Whether a name can stand in a sentence and in a log, and is read there as what it is. */
+/** Whether a name can be part of a sentence or a log line without changing how that reads. */
 export function isShowable(name: string): boolean {
   return !UNSHOWABLE.test(name)
 }

@@ -2,18 +2,18 @@ import { UNIT_MS } from '../base/duration.js'
 import { isWhole } from '../base/options.js'
 import { zoneOf, type Zone, type OffsetAt } from './time-zone.js'
 
-/** A local time is a number of ms as well: `Date.UTC` of what the wall clock shows. */
+/** A local time is in ms, too: `Date.UTC` of what the wall clock shows. */
 const { h: HOUR, d: DAY, week: WEEK } = UNIT_MS
 
 /** The windows of one unit in one time zone, without gaps: each instant is in exactly one window. */
 export interface Calendar {
   readonly unit: CalendarUnit
-  /** Equal for equal windows, on every version of Node, even if zone or anchor are written differently. */
+  /** Equal for equal windows on every version of Node, however zone and anchor are written. */
   readonly id: string
   /** The longest window in ms, daylight saving included: 25 h for `d` where clocks move by an hour. */
   readonly maxWindowMs: number
   /**
-   * The windows around an instant in epoch ms. Starts are whole ms and strictly increasing.
+   * The starts of the windows around an instant, in ms since 1970. They are whole ms and strictly increasing.
    *
    * `startsAround(t)` of a UTC day gives `[yesterday 00:00, today 00:00, tomorrow 00:00, the day after 00:00]`.
    *
@@ -23,7 +23,7 @@ export interface Calendar {
 }
 
 /**
- * Windows that start on the calendar of a time zone. Without an anchor: at minute 0, midnight, Monday, day 1.
+ * Makes windows that follow a time zone's calendar. Without an anchor they start at minute 0, midnight, Monday or day 1.
  *
  * When daylight saving skips a start, the window starts later by the length of the skip. When a start occurs twice,
  * the first one is used. Hours follow the clock face, so an hour that the clock shows twice is two windows.
@@ -154,7 +154,7 @@ function evenStarts(lengthMs: number, firstMs: number): LocalStarts {
   }
 }
 
-/** Each month is computed from the anchor, not from the month before: else a 31st would become a 28th for good. */
+/** Computes each month from the anchor, not from the month before: otherwise a 31st would become a 28th for good. */
 function monthStarts({ dayOfMonth, timeOfDayMs }: Phase): LocalStarts {
   return {
     numberAt(localMs) {
@@ -195,7 +195,7 @@ function dateFinder(starts: LocalStarts, offsetAt: OffsetAt): (nowMs: number) =>
   }
 }
 
-/** The instant of a local time. One that occurs twice means the earlier; one that is skipped uses the offset before. */
+/** The instant of a local time: the earlier one if it occurs twice; by the offset before if it is skipped. */
 function instantOf(localMs: number, offsetAt: OffsetAt): number {
   // Offsets are less than a day, so these two instants enclose every change that matters.
   const before = offsetAt(localMs - DAY)
@@ -206,7 +206,7 @@ function instantOf(localMs: number, offsetAt: OffsetAt): number {
 }
 
 /**
- * Finds starts of hours: each instant at which the minutes of the clock are those of the anchor. Where clocks move by
+ * Finds starts of hours: each instant at which the clock shows the anchor's minutes. Where clocks move by
  * half an hour, one window is shorter or longer than an hour, but always shorter than two.
  */
 function hourFinder(phaseMs: number, offsetAt: OffsetAt): (nowMs: number) => Starts {

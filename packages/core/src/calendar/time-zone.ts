@@ -32,7 +32,7 @@ export function isTimeZone(name: string): boolean {
 
 /** Cached: a zone costs Intl milliseconds and kilobytes, and plans from a database can name one thousands of times. */
 const zones = new Map<string, Zone>()
-/** There are about 600 zones, but any case of a name is one. */
+/** There are about 600 zones, but every spelling in upper and lower case is an entry of its own. */
 const MOST_ZONES = 2000
 
 /** @throws RangeError when the runtime does not know the zone */
