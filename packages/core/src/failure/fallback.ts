@@ -28,7 +28,7 @@ export class Fallback implements Feature {
   readonly #warn: Warn
   readonly #local: LocalLimiter
   readonly #reconciliation: Reconciliation
-  /** Undefined if the user says how many processes there are. */
+  /** Undefined if the option `instances` says how many processes there are. */
   readonly #instances: InstanceCounter | undefined
   /** Requests that were let pass. The store may count them late, and then they stay counted. */
   readonly #letPass = new WeakSet<StoreRequest>()
@@ -64,14 +64,14 @@ export class Fallback implements Feature {
   }
 
   /**
-   * Remembers an answer of the store, from which the local limiter goes on.
+   * Remembers an answer of the store, from which the local limiter continues.
    *
    * @param sentAtMs when its batch was sent, in ms since the process started
    */
   learn(request: Request, outcome: Outcome, sentAtMs: number): void {
     if (!this.#mayLimitAny(request.parts)) return
-    // The answers of a batch come together, so the clock is read once for them all: reading it takes longer than the rest.
-    // If an answer seems a little older than it is, a newer one only counts the more.
+    // The answers of a batch come together, so the clock is read once for all of them: reading it takes longer than the
+    // rest. So an answer may seem a little older than it is.
     if (sentAtMs !== this.#sentAtMs) {
       this.#sentAtMs = sentAtMs
       this.#answeredAtMs = this.#local.nowMs()

@@ -10,10 +10,10 @@ interface OutboxItem<Item> {
   readonly firstMs: number
 }
 
-/** Half as long as a store remembers ids, in ms: so a repetition never meets a store that has forgotten the first. */
+/** Half as long as a store remembers ids, in ms, so that no repetition meets a store that has forgotten the first. */
 const LONGEST_MS = ID_KEPT_MS / 2
 const AGAIN_AFTER_MS = 250
-/** The most items that wait per shard; beyond it the oldest are dropped. */
+/** The most items that wait per shard. Beyond that the oldest are dropped. */
 const MOST_WAITING = 10_000
 
 /**
@@ -208,8 +208,8 @@ export class GiveBacks implements Feature {
   }
 
   /**
-   * Gives units back. Without an answer of the store it resolves to `unknown`, and is repeated for five minutes: so it has an id,
-   * which the store keeps. A request without units is not sent, and nothing is after `end`. Never rejects.
+   * Gives units back. If the store does not answer, this resolves to `unknown`, and the refund is repeated for five minutes.
+   * It carries an id, so it counts once. A request without units is not sent, and after `end` nothing is. Never rejects.
    */
   async give(request: RefundRequest): Promise<GivenBack> {
     if (this.#isEnded) return 'unknown'

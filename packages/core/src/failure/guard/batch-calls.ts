@@ -18,7 +18,7 @@ export interface BatchListener {
   readonly onLate: (batch: readonly GuardedRequest[], answers: readonly Answer[]) => void
 }
 
-/** Who is asked, and who learns of it. */
+/** Which store is asked, and who learns what became of it. */
 export interface BatchCallOptions {
   readonly store: Store
   readonly listener: BatchListener
@@ -108,7 +108,7 @@ export function notAList(given: unknown): StoreError {
   )
 }
 
-/** Reports refunds that failed. Each is sent again every 250 ms for minutes, so it is reported once for each reason. */
+/** Reports refunds that failed. Each is sent again every 250 ms for minutes, so each is reported once per reason. */
 export class RefundFailures {
   readonly #onFailure: BatchListener['onFailure']
   readonly #reported = new WeakMap<RefundRequest, StoreErrorReason>()

@@ -3,7 +3,7 @@ import { isPromise, type MaybePromise } from '../../base/promises.js'
 import { clearTimeout, elapsedMs, setImmediate, setTimeout } from '../../base/timers.js'
 import type { Call, Store } from '../../stores/contract.js'
 
-/** Something that must end within the deadline. Held in a list with the others: the oldest is the next to be late. */
+/** Something that must end within the deadline. A linked list holds them all: the oldest is the next to be late. */
 export interface Timed {
   /** Whether a request waits for it; if not, it does not keep the process alive. */
   readonly isAwaited: boolean
@@ -15,9 +15,9 @@ export interface Timed {
 }
 
 /**
- * The deadline of all calls, with one timer for them all: making and clearing a timer for each costs more than the rest of a
- * call. It runs once in a deadline at most, and keeps the process alive only while a request waits. What is added ends
- * `deadlineMs` later, and up to 2 ms after that: timers count in whole ms.
+ * Ends all calls at their deadline, with one timer: making and clearing a timer for each costs more than the rest of a
+ * call. The timer fires at most once per deadline, and keeps the process alive only while a request waits. A call ends
+ * `deadlineMs` after it began, or up to 2 ms later, because timers count in whole ms.
  */
 export class Deadlines {
   readonly deadlineMs: number
@@ -26,7 +26,7 @@ export class Deadlines {
   /** How many of them a request waits for. */
   #awaited = 0
   #timer: NodeJS.Timeout | undefined
-  /** Whether the timer has fired, and what is late will be ended when the event loop has read what has arrived. */
+  /** Whether the timer has fired. What is late ends once the event loop has read what has arrived. */
   #isEnding = false
 
   /** @param deadlineMs in ms */
@@ -60,7 +60,7 @@ export class Deadlines {
     if (newer) newer.older = older
     else this.#newest = older
     one.older = one.newer = undefined
-    // The timer stays: the next call will want it.
+    // The timer stays: the next call will need it.
     if (one.isAwaited && (this.#awaited -= 1) === 0) this.#timer?.unref()
   }
 
@@ -118,7 +118,7 @@ export interface CallOptions {
 
 /**
  * Calls a store and ends within the deadline in any case. The question gets a value or an error within the deadline,
- * and `onLate` if the store answers after it. Waiting for the store to be ready counts, too; a call whose deadline has
+ * and `onLate` if the store answers after it. Waiting for the store to be ready counts, too. A call whose deadline has
  * passed by then is not sent.
  */
 export class DeadlineCall<T> implements Call, Timed {
@@ -200,7 +200,7 @@ export class DeadlineCall<T> implements Call, Timed {
   }
 }
 
-/** Copies a list, since reading a user's own list can throw. Here that is a fault; later, requests would hang. */
+/** Copies a list, since reading one from a user's own store can throw. Here that is a failure. Later, requests would hang. */
 function copied<T>(given: T): T {
   return Array.isArray(given) ? ([...(given as readonly unknown[])] as T) : given
 }

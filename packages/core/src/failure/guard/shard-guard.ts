@@ -19,7 +19,7 @@ export interface ShardGuardOptions {
   /**
    * The shard was asked again and failed.
    *
-   * @param isNews whether for another reason, which somebody has to put right
+   * @param isNews whether the reason is a new one that somebody has to fix
    */
   readonly onFailedProbe: (error: StoreError, isNews: boolean) => void
   /** Called before the shard decides requests again, to charge it for what was admitted meanwhile. Never rejects. */
@@ -111,7 +111,7 @@ export class ShardGuard implements CallListener {
     this.breaker.wake()
   }
 
-  /** Takes a unit rather than reads, since a store that can be read may still refuse writes. */
+  /** Takes a unit instead of reading, since a store that can be read may still refuse writes. */
   #probe(): Promise<StoreError | undefined> {
     const request: StoreRequest = createProbe(this.#shard)
     return this.call((call) => this.#store.consume([request], call), true).then(
@@ -178,8 +178,8 @@ const PROBE_EVERY_MS = 250
 const LONGEST_PAUSE = 2 ** 5
 
 /**
- * A circuit breaker: knows whether a store is worth asking. Failures open it. While it is open, no request is sent but
- * only probes, until one of them is answered.
+ * A circuit breaker: knows whether a store is worth asking. Failures open it. While it is open, only probes are sent,
+ * until one of them is answered.
  *
  * @see https://martinfowler.com/bliki/CircuitBreaker.html
  */

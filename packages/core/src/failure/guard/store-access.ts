@@ -21,7 +21,7 @@ import { type BreakerState, type GuardedStore, ShardGuard, type ShardGuardOption
 /** How many limiters use a store: the last one to close closes it. */
 const users = processWide('limiters of a store', () => new WeakMap<Store, number>())
 
-/** When a synchronous store was asked: nobody needs to know, and reading the clock would cost time. */
+/** When a synchronous store was asked: not needed, and reading the clock would cost time. */
 const AT_ONCE = 0
 
 export interface StoreAccessOptions extends ShardGuardOptions, BatchListener {
@@ -29,7 +29,7 @@ export interface StoreAccessOptions extends ShardGuardOptions, BatchListener {
   readonly deadlines: Deadlines
   /**
    * Called with the keys of a message that gives units back or charges them: when it was answered, when its answer is lost,
-   * and when it came late. What denied the same keys before may be wrong then.
+   * and when the answer came late. What denied the same keys before may then be wrong.
    */
   readonly onChanged: (keys: readonly string[]) => void
 }
@@ -159,9 +159,9 @@ export class StoreAccess {
   }
 
   /**
-   * Returns whether anything was there: false also of a store that does not say.
+   * Returns whether anything was there. Also false if the store does not say.
    *
-   * @param onLate called if the store has done it after the deadline
+   * @param onLate called if the store did it after the deadline
    * @throws {StoreError} when the store failed
    */
   async reset({ keys, shard, sets }: SubjectKeys, onLate: () => void): Promise<boolean> {
@@ -228,7 +228,7 @@ function changesMore({ grant }: Pick<StoreRequest, 'grant'>): boolean {
   return grant === 'lease' || grant === 'force'
 }
 
-/** The only answer of a list. Promises in a list that is wrong are silenced. */
+/** The only answer in a list. If the list is wrong, promises in it are silenced. */
 function onlyAnswer(answers: MaybePromise<readonly Answer[]>): unknown {
   if (Array.isArray(answers) && answers.length === 1) {
     const answer = answers[0] as Partial<Promise<Answer>> | undefined

@@ -50,8 +50,8 @@ interface Decided {
 }
 
 /**
- * Limits in this process while the store cannot: by the same plans, with a share of their quotas, starting from the
- * store's last answer for a subject. Remembers what it admits, so that the store can be charged.
+ * Limits in this process while the store does not answer: by the same plans, with a share of their quotas. It starts
+ * from the store's last answer for a subject. It remembers what it admits, so that the store can be charged.
  */
 export class LocalLimiter {
   /** This process's share of every quota, 0 to 1. */
@@ -265,10 +265,9 @@ function toUsed({ set, remaining, atMs }: LastAnswer, share: number): number[] {
 }
 
 /**
- * The part as this process alone counts it. All slots of its requests are known here at once, so no slot is given that
- * the holder has not heard of.
+ * The part as this process alone counts it. The holder knows at once of all slots that are given here.
  *
- * @param undecided requests of the key that were let in here, and of which other steps are still to be decided
+ * @param undecided requests of the key that were let in here and still have undecided steps
  * @param asked     grows with each request, so it is no smaller than the number of any slot given before
  */
 function withOwnSlots(part: SubRequest, undecided: number, asked: number): SubRequest {

@@ -13,7 +13,7 @@ export interface Levels {
   readonly atMs: number
 }
 
-/** For each limit what the store must be charged, in whole units; undefined where it is charged by the time of use. */
+/** For each limit, the whole units to charge the store for; undefined if it is charged by the time of use. */
 type OwedLevels = readonly (number | undefined)[]
 
 /** Units admitted for a key without the store, which it must be charged for. */
@@ -46,9 +46,9 @@ export function levelsIn({ limits }: Outcome, set: LimitSet, share: number, atMs
 }
 
 /**
- * What the store must be charged for the limits whose units drain: how far the level is above that of before, as drained
- * since. The store counts the level of before already. Each process holds a share, and all shares together drain as fast
- * as the limit, so the charges of all processes add up, in any order.
+ * What the store must be charged for limits whose units drain: how far the level is above the earlier one, which has
+ * drained since. The store counts the earlier level already. Each process holds a share, and all shares together drain as
+ * fast as the limit. So the charges of all processes add up, in any order.
  *
  * @param now    the levels of this process's share
  * @param before what the store had counted at the beginning, or after the last charge; undefined: nothing
@@ -68,7 +68,7 @@ export function levelsOwed(now: Levels, before: Levels | undefined): OwedLevels 
 }
 
 /**
- * What to charge, in the form that a store's `force` takes. A level drains meanwhile only by this process's share: the rest
+ * What to charge, in the form that a store's `force` takes. Meanwhile a level drains only by this process's share: the rest
  * of the rate drains what other processes are charged for.
  */
 export function usageOf({ used, levels, atUs, share }: Owed, nowUs: number): Usage[][] {

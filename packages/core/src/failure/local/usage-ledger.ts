@@ -19,8 +19,8 @@ export interface Used {
 const PARTS_OF_WINDOW = 8
 
 /**
- * The most lists of windows that are kept for a key during an outage; then the oldest is forgotten. Only limits that differ at
- * every request are so many, and each list can be long.
+ * The most lists of limits that are kept for a key during an outage; then the oldest is forgotten. Only a subject whose limits
+ * differ with every request has more, and each list can be long.
  */
 const MOST_SETS = 16
 
@@ -31,12 +31,12 @@ interface KeyUsage {
   readonly entries: UsageEntry[][]
 }
 
-/** Remembers what was admitted of each limit, and when, as long as it can count. */
+/** Remembers for each limit what was admitted and when, as long as it can count. */
 export class UsageLedger {
   readonly #keys = new Map<string, KeyUsage[]>()
 
   /**
-   * Leaves requests in flight out: those that last are reported when the store is back, the others count no more.
+   * Leaves out requests in flight. When the store is back, those that still run are reported, and the others no longer count.
    *
    * @returns the units that were forgotten for want of room, of all limits together
    */
@@ -74,7 +74,7 @@ export class UsageLedger {
     return removed
   }
 
-  /** Returns what was admitted of a key, and forgets it. */
+  /** Returns what was admitted for a key, and forgets it. */
   take(key: string): readonly Used[] {
     const found = this.#keys.get(key) ?? []
     this.#keys.delete(key)

@@ -8,23 +8,23 @@ import type { LimitOutcome, Outcome, SubRequest } from '../../stores/contract.js
 import { limitsByPart } from '../../stores/outcome-check.js'
 import { exceptSlots, outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
 
-/** While processes hold units on lease, what they do not use comes back sooner than the denial says. */
+/** The second recheck is for limits with units on lease: unused ones come back sooner than the denial says. */
 const [MOST_KEYS, RECHECK_MS, LEASED_RECHECK_MS] = [10_000, 1000, 100]
 
 /**
- * Remembers denials of the store, and denies the same again until the moment at which it can fit at the earliest: units
- * are only taken meanwhile, and that makes the wait no shorter. `forget` hears of what else this process does to a key.
- * For all else one request asks the store after `recheckMs`, while the others are still denied.
+ * Remembers the store's denials, and denies the same again until the earliest moment at which it can fit. Requests that
+ * take units meanwhile make that wait no shorter. `forget` hears of what else this process does to a key. To notice what
+ * other processes do, one request asks the store after `recheckMs`, while the others are still denied.
  *
- * Only of limits that count in time, where time alone gives units back. Slots come back when a request ends, in any
- * process: what a limit of requests in flight said is never remembered.
+ * Covers only limits in time, where time alone gives units back. Slots come back when a request ends, in any process, so
+ * what a limit of requests in flight said is never remembered.
  */
 export class Denials implements Feature {
   readonly #denials: DenialsByKey
-  /** When keys were last forgotten: an outcome of before that can come after it, on another connection. */
+  /** When keys were last forgotten. An outcome from before can still arrive after that, on another connection. */
   readonly #forgottenAt: GenerationalCache<number>
   readonly #recheckMs: number
-  /** How long the others wait for the one that asks the store. */
+  /** How long the others are still denied while one request asks the store. */
   readonly #graceMs: number
   readonly #clock: () => number
   readonly #idleUnits: (key: string) => number
@@ -56,7 +56,7 @@ export class Denials implements Feature {
   learn(step: Request, outcome: Outcome, sentAtMs: number): void {
     const { parts, grant } = step
     if (unitsTaken(step, outcome) > 0) {
-      // They make the waits of others longer. And if this cost was denied before, the store has changed its mind.
+      // The units make the waits of others longer. And if this cost was denied before, that no longer holds.
       if (!this.#denials.isEmpty) for (const { key } of parts) this.#denials.delete(key)
       return
     }
@@ -68,7 +68,7 @@ export class Denials implements Feature {
     for (const [part, limits] of limitsByPart(parts, outcome.limits)) this.#learnPart(part, limits, times)
   }
 
-  /** Plans have limits of their own, under which denials are remembered; so nothing is wrong when they are replaced. */
+  /** Denials are remembered under their limits, and new plans have new limits. So they are still right when plans are replaced. */
   forget(_reason: ForgetReason, keys: readonly string[] = []): void {
     const now = elapsedMs()
     for (const key of keys) {
@@ -103,7 +103,10 @@ export class Denials implements Feature {
     return undefined
   }
 
-  /** Whether a denial still denies: not where the units that it lacked are idle here. A test's clock can go back before it. */
+  /**
+   * Whether a denial still denies. It does not if this process holds the units that it lacked and does not use them. A test's
+   * clock can go back to before the denial.
+   */
   #holds({ arrivedAt, until, lacking }: RememberedDenial, now: number, key: string): boolean {
     return now < until && now >= arrivedAt && (lacking === Infinity || lacking > this.#idleUnits(key))
   }
@@ -142,7 +145,7 @@ interface OutcomeTimes extends Pick<RememberedDenial, 'sentAt' | 'arrivedAt'> {
 /** A key is remembered with at most this many pairs of cost and limits. */
 const MOST_OF_A_KEY = 4
 
-/** The remembered denials of each key, newest first. Of more keys than fit, those that learnt longest ago are dropped. */
+/** The remembered denials of each key, newest first. When it is full, the key whose last denial is oldest is dropped. */
 class DenialsByKey {
   readonly #first: LruMap<RememberedDenial>
 
@@ -155,7 +158,7 @@ class DenialsByKey {
     return this.#first.size === 0
   }
 
-  /** The denial of this very cost by these very limits: another cost has another wait. */
+  /** The denial of exactly this cost by these limits: another cost has another wait. */
   find({ key, set, cost }: SubRequest): RememberedDenial | undefined {
     let denial = this.#first.get(key)
     while (denial && (denial.set !== set || denial.cost !== cost)) denial = denial.next
@@ -165,7 +168,7 @@ class DenialsByKey {
   /**
    * Replaces the denial of this cost by these limits. Drops those of the key that are over.
    *
-   * @param made undefined: it is only taken away
+   * @param made undefined: the old one is only removed
    */
   replace(part: SubRequest, made: RememberedDenial | undefined, now: number): void {
     const { key } = part

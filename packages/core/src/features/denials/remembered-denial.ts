@@ -12,13 +12,13 @@ export interface RememberedDenial {
   readonly sentAt: number
   /** When the reply was read. The store decided no later, so after `arrivedAt` and the wait it fits. */
   readonly arrivedAt: number
-  /** Until then some limit has no unit left: no request can pass, so the others stand still as well. */
+  /** Until then some limit has no unit left. So no request can pass, and the other limits do not change either. */
   readonly stillUntil: number
-  /** It denies until then: the cost may fit, or the store has not confirmed it. */
+  /** It denies until then. Afterwards the cost may fit, or the store has not confirmed the denial. */
   until: number
   /** How many units it lacked while some were on lease, perhaps here; Infinity if none were, or units would not help. */
   readonly lacking: number
-  /** From then on one request asks the store whether it still holds. */
+  /** From then on, one request asks the store whether the denial still holds. */
   recheckAt: number
   /** What was reported last, as of when, and until when that stays the same in whole ms. */
   reported: Outcome
@@ -38,7 +38,7 @@ export interface Learnt {
   readonly lacking: number
 }
 
-/** Returns undefined when it would deny nothing: it is over by now. */
+/** Returns undefined if it would deny nothing, because it is over by now. */
 export function rememberDenial(learnt: Learnt): RememberedDenial | undefined {
   const { outcome, sentAt, arrivedAt } = learnt
   let fitsAt = sentAt
@@ -64,8 +64,8 @@ export function rememberDenial(learnt: Learnt): RememberedDenial | undefined {
 }
 
 /**
- * The store's answer as of `now`, which must be before `until`. Only what is certain: a limit that has let its cost
- * pass since is not violated any more, and where another unit may have come or gone, `remaining` is not known.
+ * The store's answer as of `now`, which must be before `until`, as far as it is certain. A limit in which the cost fits by
+ * now is no longer violated. Where another unit may have come or gone, `remaining` is not known.
  */
 export function outcomeAt(denial: RememberedDenial, now: number): Outcome {
   if (now >= denial.reportedUntil || now < denial.reportedAt) reportAt(denial, now)
@@ -77,7 +77,7 @@ function reportAt(denial: RememberedDenial, now: number): void {
   // Whole µs, as the store's times are: else an error in the last digit could become 1 ms.
   const ageUs = Math.round((now - arrivedAt) * 1000)
   let reportedUntil = now + 1
-  /** The time left of `us`. Notes when it changes: in whole ms, and when it is over at the earliest. */
+  /** How much of `us` is left. Notes when that changes in whole ms, and the earliest time at which it is over. */
   const left = (us: number): number => {
     const rest = us - ageUs
     reportedUntil = Math.min(reportedUntil, now + (rest - 1000 * (Math.ceil(rest / 1000) - 1)) / 1000)

@@ -8,12 +8,12 @@ export function isHeld({ allowed, outcome }: Verdict): boolean {
   return allowed && outcome?.hold !== undefined && outcome.hold.endsInUs > 0
 }
 
-/** Whether they come back at the end, and never enter the limits unless they are reported as used. */
+/** Whether its units are a reservation: they come back at the end, and enter the limits only if they are reported as used. */
 export function isReserved(verdict: Verdict): boolean {
   return isHeld(verdict) && verdict.step.hold?.kind === 'reservation'
 }
 
-/** The parts whose units are held. Of a place that is only those that can wait: the others are taken at once. */
+/** The parts whose units are held. For a place, these are the parts that can wait: the others are taken at once. */
 export function heldParts({ hold, parts }: Pick<Request, 'hold' | 'parts'>): readonly Part[] {
   return hold?.kind === 'place' ? parts.filter(({ set }) => set.wait) : parts
 }
@@ -34,8 +34,9 @@ export function limitsOfParts(
 }
 
 /**
- * Gives back units of a place that has ended: they entered the limits then. What else was in the limits at that moment is not known.
- * In a bucket they count as the first to drain since the time of the place, so that no more goes back than can still be there.
+ * Gives back units of a place that has ended: they entered the limits then. What else was in the limits at that moment is
+ * not known. So in a bucket they count as the first to drain since the place's time, and no more goes back than can still be
+ * there.
  *
  * @param parts those of the verdict's parts whose units entered
  */
@@ -56,7 +57,7 @@ export function refundOfPlace(
   return refundOf({ shard: step.shard, parts }, { at: at + endsInUs, limits: entered }, units)
 }
 
-/** Gives units back that were taken at once beside a place; undefined if there are none. */
+/** Gives back units that were taken at once beside a place; undefined if there are none. */
 export function refundOfTaken(
   step: Pick<Request, 'shard' | 'hold' | 'parts'>,
   outcome: Outcome,

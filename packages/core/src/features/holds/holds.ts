@@ -8,7 +8,7 @@ import { heldParts, isHeld, isReserved, refundOfPlace, refundOfTaken } from './h
 
 /**
  * What a report found.
- * - `ended`: the units were held, and are so no more.
+ * - `ended`: the units were held until now.
  * - `over`: the hold had ended before. The units of a place have entered the limits, those of a reservation came back.
  * - `lost`: the store does not know the hold: its subject was reset, or the store lost its data.
  * - `unknown`: no answer came; the report is repeated.
@@ -22,14 +22,14 @@ interface Repeated {
 }
 
 const AGAIN_AFTER_MS = 250
-/** The most reports that are repeated; beyond it the oldest are dropped, and those holds end by themselves. */
+/** The most reports that are repeated. Beyond that the oldest are dropped, and their holds end by themselves. */
 const MOST_REPEATED = 10_000
-/** A reservation can end so much later than was asked for. */
+/** A reservation can end this much later than was asked for. */
 const LONGER = 1 + 1 / 64
 
 /**
- * Units that the store holds for requests of this process, as reservations or places in line. Tells the store what was used of them,
- * and so ends them. Reports are repeated until the hold's end.
+ * Ends the holds of this process, which are reservations or places in line, by reporting to the store what was used of them.
+ * A report without an answer is repeated until the hold ends by itself.
  */
 export class Holds implements Feature {
   readonly #host: Pick<FeatureHost, 'send' | 'refund'>
@@ -49,7 +49,7 @@ export class Holds implements Feature {
    * Ends the hold of a verdict.
    *
    * @param used units of it that count as used from now on
-   * @returns for each part that is held, what the first report found. A repetition may find what the first one did
+   * @returns for each held part, what the first report found. A repetition may find only what the first one had done
    */
   settle({ step, outcome }: Verdict, used: number): Promise<ReportResult[]> {
     const { at = 0, hold } = outcome ?? {}
@@ -67,7 +67,7 @@ export class Holds implements Feature {
     )
   }
 
-  /** Ends a hold whose answer did not come, or came late: it may be there, and nobody uses it. */
+  /** Ends a hold whose answer did not come, or came late: the store may have it, and no request uses it. */
   failed(step: Request): void {
     if (!step.hold) return
     const { lengthUs, slackUs } = step.hold
@@ -106,7 +106,7 @@ export class Holds implements Feature {
     return combineGivenBack(all)
   }
 
-  /** Counts a reservation. Returns what counts its end. */
+  /** Counts a reservation. Returns a function that counts its end. */
   reserved(lengthMs: number): (how: 'committed' | 'cancelled') => void {
     return this.#counts.made(elapsedMs() + lengthMs)
   }
@@ -152,7 +152,7 @@ export class Holds implements Feature {
 /** One part for each message: the grant `lease` is of one key. */
 function createReport({ subject, plan, hold }: Request, part: Part, used: number): Request {
   const id = hold?.id ?? ''
-  // A store answers any report of nothing used and nothing left with `isKnown`. So all is reported as held first.
+  // A store answers `isKnown` to any report of nothing used and nothing left. So everything is reported as held first.
   const held = { id, used: 0, left: part.cost }
   const reports = [...(used === 0 ? [held] : []), { id, used, left: 0 }]
   return { ...messageAbout(part, plan, { grant: 'lease', order: { reports } }), subject }
@@ -173,7 +173,7 @@ export interface ReservationStats {
   readonly cancelled: number
 }
 
-/** Counts reservations. Those that end by themselves are noticed only when somebody looks. */
+/** Counts reservations. Those that end by themselves are noticed when the counts are read. */
 class ReservationCounts {
   readonly #counts = { made: 0, committed: 0, cancelled: 0 }
   /** By when they end, in ms since the process started. */

@@ -8,8 +8,8 @@ import { type InFlightHost, SlotReports } from './slot-reports.js'
 import { SlotRounds } from './slot-rounds.js'
 
 /**
- * Knows which requests of this process are in flight, for subjects whose plan limits that. Each key has one count. It goes
- * along with every request of the subject; where none follows, it is reported.
+ * Knows which requests of this process are in flight, for subjects whose plan limits that. Each key has one count, which
+ * every request of the subject carries to the store. If no request follows, it is reported by itself.
  */
 export class InFlight implements Feature, SlotsOwner {
   readonly #holder: string
@@ -17,7 +17,7 @@ export class InFlight implements Feature, SlotsOwner {
   readonly #keys = new Map<string, KeySlots>()
   readonly #reports: SlotReports
   readonly #rounds: SlotRounds
-  /** How many slots were asked for: no store has given a higher number. */
+  /** How many slots were asked for. No store has given a higher number. */
   #asked = 0
   #held = 0
 
@@ -39,7 +39,7 @@ export class InFlight implements Feature, SlotsOwner {
     return this.#keys
   }
 
-  /** The same request with the slots that it asks for, to be concluded once; if it asks for none, the request itself. */
+  /** The same request with the slots that it asks for, which the caller concludes once; the request itself if it asks for none. */
   prepare(request: Request): Request {
     if (!takesSlots(request)) return request
     const inFlight = new HeldSlots(this)

@@ -15,22 +15,22 @@ export interface Report extends SlotHolder {
 }
 
 /**
- * The slots that this process holds of one key. Requests carry this object, and so its numbers as of when they are sent.
+ * The slots that this process holds under one key. Requests carry this object, and so its numbers as of when they are sent.
  *
- * Requests and reports can reach the store in any order, and their answers come in any order. What the store counts for this process
- * is never less than the slots that it gave and that are in use, as SlotHolder says. But it can be what an older request carried. So when
- * answers show that the order may have been another, one more report is sent as soon as nothing else is under way.
+ * Requests and reports can reach the store in any order, and their answers come in any order. By the rules of SlotHolder the
+ * store never counts fewer slots than it gave and are in use. But its count can be what an older request carried. So if answers
+ * show that the order may have been another, one more report is sent as soon as nothing else is under way.
  */
 export class KeySlots implements SlotHolder {
   readonly id: string
   held = 0
-  /** How many requests hold on to this object that are still to be decided. */
+  /** How many undecided requests hold this object. */
   pending = 0
-  /** When the store last made the slots live on, or a little before, in ms since the process started. 0: never. */
+  /** When the store last renewed the slots, or a little before, in ms since the process started. 0: never. */
   renewedAtMs = 0
   /** When a request or report last had no answer, in ms since the process started. 0: never. */
   failedAtMs = 0
-  /** Whether few slots were left, by the last answer. */
+  /** Whether the last answer said that few slots are left. */
   isTight = false
   /** Whether the store may have a row: something was sent to it. */
   isSent = false
@@ -38,21 +38,21 @@ export class KeySlots implements SlotHolder {
   part: Part
   plan: Request['plan']
   readonly #numbers: SlotNumbers
-  /** Counts requests, reports and changes: so each of them has a time. */
+  /** Counts requests, reports and changes, so that each of them has a time. */
   #now = 0
   /** The last change that the store does not know of by itself. */
   #changedAt = 0
-  /** The newest request or report that the store has taken, and the newest of which there is any answer. */
+  /** The newest request or report that the store has taken, and the newest that has any answer. */
   #confirmedAt = 0
   #heardAt = 0
-  /** Whether the last change is to be reported: no request is under way that carries it. */
+  /** Whether the last change is to be reported, since no request under way carries it. */
   #isDirty = false
-  /** Whether a request was denied that carried the last change. The store need not keep what a denied request carries. */
+  /** Whether a request that carried the last change was denied. The store need not keep what a denied request carries. */
   #isRefused = false
   /** Whether the store may have taken something older last. */
   #isDoubtful = false
   #reports = 0
-  /** Whether nothing else was under way when the report was made that is under way. */
+  /** Whether nothing else was under way when the current report was made. */
   #isAlone = false
 
   /** @param from as high as any number that the store gave this holder for the key */
@@ -76,7 +76,7 @@ export class KeySlots implements SlotHolder {
     return this.#isDirty || this.#isDoubtful
   }
 
-  /** Whether it is to be made now: of what is in doubt when nothing else is under way. */
+  /** Whether it is to be made now. What is only in doubt waits until nothing else is under way. */
   get isDue(): boolean {
     return !this.isReporting && (this.#isDirty || (this.#isDoubtful && this.#numbers.requests === 0))
   }
@@ -86,7 +86,7 @@ export class KeySlots implements SlotHolder {
     return this.held === 0 && this.pending === 0 && this.#numbers.requests === 0 && this.#reports === 0
   }
 
-  /** A request leaves that asks for a slot. Returns its time. */
+  /** A request that asks for a slot is sent. Returns its time. */
   ask(): number {
     this.#numbers.begin()
     // It carries what has ended, too.
@@ -169,7 +169,7 @@ export class KeySlots implements SlotHolder {
     this.isTight = remaining <= quota * TIGHT
   }
 
-  /** All that it knows, for tests. Times and numbers are before or after those of now. */
+  /** All that it knows, for tests. Times and numbers are relative to those of now. */
   state(): readonly unknown[] {
     const times = [this.#changedAt, this.#confirmedAt, this.#heardAt].map((time) => time - this.#now)
     return [
@@ -216,7 +216,7 @@ export interface SlotsOwner {
   released(slots: KeySlots): void
 }
 
-/** What became of a request's slot of one key; greater numbers are the time at which the store was asked. */
+/** What became of a request's slot of one key. Numbers above these are the time at which the store was asked. */
 const NOT_ASKED = 0
 const GIVEN = -1
 const NOT_GIVEN = -2
@@ -253,7 +253,7 @@ export class HeldSlots implements RequestSlots {
   }
 
   /**
-   * The store has given a slot. Returns false if the request was decided before: then the slot is nobody's.
+   * The store has given a slot. Returns false if the request was decided before: then no request has the slot.
    *
    * @param sentAtMs when it was asked, in ms since the process started
    */
@@ -263,14 +263,14 @@ export class HeldSlots implements RequestSlots {
     return at > NOT_ASKED
   }
 
-  /** The store has given no slot. Returns as `given` does. */
+  /** The store has given no slot. Returns false if the request was decided before. */
   denied(slots: KeySlots, outcome: LimitOutcome): boolean {
     const at = this.#answeredBy(slots, NOT_GIVEN)
     if (at > NOT_ASKED) slots.denied(at, outcome)
     return at > NOT_ASKED
   }
 
-  /** Called when the request is decided: only the first call counts. One that was let in is in flight, whoever decided it. */
+  /** Called when the request is decided. Only the first call counts. A request that was let in is in flight, whatever decided it. */
   conclude(isAllowed: boolean): void {
     if (this.#isConcluded) return
     this.#isConcluded = true

@@ -1,9 +1,9 @@
 /**
- * Which numbers of slots are accounted for. The store numbers the slots that it gives, and answers may come in any order. So this
- * counts numbers, and never takes the highest for all: else a number whose answer is still to come would count as known.
+ * Keeps which slot numbers are accounted for. The store numbers the slots that it gives, and answers may come in any order. So
+ * this counts the numbers and does not rely on the highest: otherwise a number whose answer is still to come would count as known.
  *
- * A number whose answer is lost leaves a gap, and its slot counts in the store. The gap is given up when all requests are over that
- * were under way when it was noticed: nobody else can hear of it.
+ * A lost answer leaves a gap, and its slot still counts in the store. The gap is given up when all requests that were under way
+ * when it was noticed have ended: no other answer can fill it.
  */
 export class SlotNumbers {
   /** Numbers up to this one are accounted for: heard of, or given up. */
@@ -12,7 +12,7 @@ export class SlotNumbers {
   #above: Set<number> | undefined
   #highest: number
   #requests = 0
-  /** A gap reaches up to this number, and is given up when so many of the requests until then are over. 0: there is none. */
+  /** The number up to which a gap reaches (0: there is no gap), and how many requests must end before it is given up. */
   #gapTo = 0
   #gapRequests = 0
   #gapSince = 0
@@ -79,7 +79,7 @@ export class SlotNumbers {
     return this.giveUp(now)
   }
 
-  /** Gives a gap up that nobody can hear of any more. Returns whether there was one. */
+  /** Gives up a gap that no answer can fill any more. Returns whether there was one. */
   giveUp(now: number): boolean {
     if (this.#gapTo === 0 || this.#gapRequests > 0) return false
     const before = this.known

@@ -6,7 +6,7 @@ import type { KeySlots, Report } from './key-slots.js'
 
 /** How long slots that were given back wait for another request of their subject, which reports them at no cost. */
 const GATHER_MS = 5
-/** Of how many keys one turn of the event loop reports. */
+/** How many keys are reported in one turn of the event loop. */
 const KEYS_A_TURN = 1000
 
 /** This process reported its requests in flight to the store again, since the store may have dropped them. */
@@ -20,7 +20,7 @@ export interface InFlightChange {
 
 export type InFlightHost = Omit<FeatureHost<{ inFlight: InFlightChange }>, 'refund'>
 
-/** Reports slots where no request does, soon after some were given back. Keys of which nothing is left are forgotten. */
+/** Reports slots that no request carries, soon after some were given back. Forgets keys of which nothing is left. */
 export class SlotReports {
   readonly #keys: Map<string, KeySlots>
   readonly #host: InFlightHost
@@ -84,7 +84,7 @@ export class SlotReports {
     this.#due.delete(slots)
   }
 
-  /** Sends what is to be sent, and from now on at once. */
+  /** Sends all that is due. From now on, reports are sent at once. */
   hurry(): void {
     this.#isHurried = true
     while (this.#due.size > 0) this.#flush()

@@ -4,15 +4,15 @@ import { LARGEST_BATCH } from '../../stores/batcher.js'
 import type { KeySlots } from './key-slots.js'
 import type { InFlightHost, SlotReports } from './slot-reports.js'
 
-/** How often the slots of long requests are reported again: three times before the store would drop them. */
+/** How often the slots of long requests are reported again, in ms: three times before the store would drop them. */
 const RENEW_AFTER_MS = 4500
 const SWEEP_MS = 1000
-/** Of how many keys one turn of the event loop sees to. */
+/** How many keys one turn of the event loop goes through. */
 const KEYS_A_TURN = 1000
-/** For so long at most slots are reported to a shard that answers again, before it is asked. The rest is reported meanwhile. */
+/** How long slots are reported to a shard that answers again before it decides requests, in ms. The rest is reported while it decides. */
 const LONGEST_RECOVERY_MS = 500
 
-/** What goes through the keys. */
+/** One pass through the keys. */
 interface Round {
   isDue(slots: KeySlots): boolean
   /** Declares some keys. `onAnswers` is called when all are answered. */
@@ -22,8 +22,8 @@ interface Round {
 }
 
 /**
- * Goes through all keys: every second, to renew what lasts and to repeat what had no answer, and when a shard answers again. Keys with
- * nothing left to report are forgotten. However many there are, the event loop gets its turns, and the store its pauses.
+ * Goes through all keys every second, to renew slots that last and to repeat reports without an answer, and when a shard answers
+ * again. Forgets keys with nothing left to report. Works in batches, so that many keys block neither the event loop nor the store.
  */
 export class SlotRounds {
   readonly #keys: ReadonlyMap<string, KeySlots>
@@ -41,7 +41,7 @@ export class SlotRounds {
     this.#host = host
   }
 
-  /** Sees to all keys in a while, and again and again as long as there are any. */
+  /** Starts to go through the keys after `ms`, and repeats that as long as there are any. */
   later(ms = SWEEP_MS): void {
     if (this.#isEnded || this.#isSweeping) return
     if (ms === 0) clearTimeout(this.#sweeping)
@@ -95,7 +95,7 @@ export class SlotRounds {
 
   /** Whether the store may have dropped slots since they were reported. */
   #mayBeLost({ renewedAtMs, part }: KeySlots, nowMs: number): boolean {
-    // The process was stopped, or its event loop was blocked, so that it renewed nothing.
+    // The process was paused, or its event loop was blocked, so it renewed nothing.
     const isOld = renewedAtMs > 0 && nowMs - renewedAtMs > SLOTS_KEPT_MS
     return isOld || renewedAtMs < (this.#answersSinceMs.get(part.shard) ?? 0)
   }
@@ -129,7 +129,7 @@ export class SlotRounds {
   }
 }
 
-/** Whether nothing is held, and the store has dropped by itself what it may have. */
+/** Whether nothing is held, and the store has by now dropped any row by itself. */
 function isGone({ isIdle, renewedAtMs, failedAtMs }: KeySlots, nowMs: number): boolean {
   return isIdle && nowMs - Math.max(renewedAtMs, failedAtMs) > SLOTS_KEPT_MS
 }

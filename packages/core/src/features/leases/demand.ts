@@ -4,7 +4,7 @@ import type { LeaseWish, LimitOutcome } from '../../stores/contract.js'
 /** A rate is measured over at least this long, in ms. */
 const SHORTEST_MS = 5
 
-/** How much one process asks of one subject, per ms. A steep rise is seen at once, all else by half at each reading. */
+/** How much one process asks for one subject, per ms. A steep rise shows at once, any other change by half at each reading. */
 export class Demand {
   requestsPerMs = 0
   unitsPerMs = 0
@@ -62,24 +62,24 @@ export class Demand {
   }
 }
 
-/** The average of both, unless the rate has more than doubled: a steady rate varies, and is not to be taken for more. */
+/** The average of both, unless the rate has more than doubled: even a steady rate varies a little. */
 function smoothedRate(before: number, now: number): number {
   return now > 2 * before ? now : (before + now) / 2
 }
 
-/** A subject is hot if a lease serves so many requests: then it saves far more calls than it costs. */
+/** A subject is hot if a lease would serve this many requests: then it saves far more calls than it costs. */
 export const HOT_REQUESTS = 16
 /** It stays hot until a lease would serve fewer than these. */
 const COOL_REQUESTS = 4
-/** The fewest requests that a lease must serve: for fewer, the store decides one by one. */
+/** The fewest requests that a lease must serve. For fewer, the store decides them one by one. */
 const LEAST_REQUESTS = 8
-/** How much more than a lease is expected to serve is asked for. */
+/** A wish asks for this many times what its lease is expected to serve. */
 const RESERVE = 1.25
-/** A lease is at most so many times what was asked for since the one before: a burst is no rate yet. */
+/** A lease is at most this many times what was asked for since the one before: a burst is not yet a rate. */
 const GROWTH = 4
-/** In a lease at least so many trips to the store must have room. */
+/** A lease must be longer than this many trips to the store. */
 const TRIPS = 3
-/** After a failure or a refusal the next wish waits so long, in parts of a lease, and at least so many ms. */
+/** After a failure or a refusal, the next wish waits for this part of a lease, and at least for this many ms. */
 const PAUSE = 1 / 16
 const SHORTEST_PAUSE_MS = 10
 
@@ -108,7 +108,7 @@ export function isGrantable(limits: readonly LimitOutcome[], { share }: LeaseTer
   return Math.floor(least * share) >= LEAST_REQUESTS
 }
 
-/** How long before a lease is over its renewal leaves, in ms: a renewal must be back in time, whatever delays it a little. */
+/** How long before a lease's end its renewal is sent, in ms: small delays must not make the answer late. */
 export function leadMsOf(tripMs: number, lengthMs: number): number {
   return Math.min(Math.max(2 * tripMs + 1, lengthMs / 8), lengthMs / 3)
 }

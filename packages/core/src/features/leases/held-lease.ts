@@ -32,7 +32,7 @@ export class HeldLease {
   left: number
   /** Units that were served, less those that came back. */
   used = 0
-  /** Units that were given back, as long as the store has not confirmed it. */
+  /** Units that were given back and that the store has not confirmed yet. */
   #returning = 0
   #uses = 0
   #isClosed = false
@@ -52,7 +52,7 @@ export class HeldLease {
     this.endsAtUs = at + endsInUs
   }
 
-  /** Units that nobody uses, and that the store may still count as on lease. */
+  /** Unused units that the store may still count as on lease. */
   get idle(): number {
     return this.left + this.#returning
   }
@@ -73,7 +73,7 @@ export class HeldLease {
     return { id, left, used, endsAtMs, isClosed, uses: this.#uses, reports: this.#reports }
   }
 
-  /** Takes units. Returns false when it has not as many, or has ended. */
+  /** Takes units. Returns false if it has too few, or has ended. */
   take(cost: number, nowMs: number): boolean {
     if (cost > this.left || nowMs >= this.endsAtMs || this.#isWithheld) return false
     this.left -= cost
@@ -83,8 +83,8 @@ export class HeldLease {
   }
 
   /**
-   * Puts units of a use back. Returns false when it may have been reported: the store counts it as of then, so the units
-   * cannot be used again as of later.
+   * Puts units of a use back. Returns false if the use may have been reported: the store counts it as of then, so its units
+   * cannot be used again at a later time.
    */
   putBack(use: number, units: number, nowMs: number): boolean {
     const isTold = use <= (this.#reports.at(-1)?.upTo ?? 0)
@@ -117,7 +117,7 @@ export class HeldLease {
     return left
   }
 
-  /** The answer to the last report. Returns false if that came late: then all that was out had counted at the end. */
+  /** The answer to the last report. Returns false if it came after the lease's end, when all that was out had counted as used. */
   confirm(outcome: Outcome): boolean {
     const last = this.#reports.at(-1)
     if (!last || outcome.at >= this.endsAtUs) return false

@@ -12,7 +12,7 @@ export interface UnitsListener {
 /** A lease that was reported, and the units of it that go back. */
 export type Reported = readonly [lease: HeldLease, returned: number]
 
-/** The leases of one subject, the oldest first. Closed ones stay until the store has confirmed that, or they end. */
+/** The leases of one subject, the oldest first. Closed ones stay until the store has confirmed it, or they end. */
 export class HeldLeases {
   readonly #listener: UnitsListener
   #all: HeldLease[] = []
@@ -32,14 +32,14 @@ export class HeldLeases {
     return open
   }
 
-  /** Units that nobody uses, and that the store may still count as on lease. */
+  /** Unused units that the store may still count as on lease. */
   idle(nowMs: number): number {
     let idle = 0
     for (const lease of this.#all) if (nowMs < lease.endsAtMs) idle += lease.idle
     return idle
   }
 
-  /** Takes units of the oldest lease that has as many. */
+  /** Takes units from the oldest lease that has enough. */
   take(cost: number, nowMs: number): HeldLease | undefined {
     for (const lease of this.#all) if (lease.take(cost, nowMs)) return lease
     return undefined
@@ -61,7 +61,7 @@ export class HeldLeases {
     return { reports, reported }
   }
 
-  /** The store's answer to a report. Returns the units that it has back by then. */
+  /** The store's answer to a report. Returns the units that the store has back. */
   confirm(reported: readonly Reported[], outcome: Outcome): number {
     const isKnown = outcome.lease?.isKnown === true
     let [returned, late] = [0, 0]

@@ -95,7 +95,7 @@ export class LeaseHolder {
     this.#isRetired = true
   }
 
-  /** Takes units of the oldest lease that has as many. */
+  /** Takes units from the oldest lease that has enough. */
   serve(cost: number, nowMs: number): LeaseUse | undefined {
     const lease = this.#isRetired ? undefined : this.#leases.take(cost, nowMs)
     if (!lease) return undefined
@@ -103,13 +103,13 @@ export class LeaseHolder {
     return new LeaseUse(this.part, lease, this.terms.lagUs)
   }
 
-  /** Takes units back that were served to a request which then asked the store. */
+  /** Takes back units that were served to a request which then asked the store. */
   takeBack(use: LeaseUse, cost: number, nowMs: number): void {
     use.giveBack(cost, nowMs)
     this.demand.forget(cost)
   }
 
-  /** The most units that nobody uses and that the store may count as on lease: for it, no other request can have them. */
+  /** The most unused units that the store may count as on lease, so that it gives them to no other request. */
   idleUnits(nowMs: number): number {
     const asked = this.#underWay?.wish?.most ?? 0
     const unanswered = this.#unanswered.filter(({ endsAtMs }) => nowMs < endsAtMs)
@@ -117,7 +117,7 @@ export class LeaseHolder {
   }
 
   /**
-   * Units that the store has by now, and may not have had when it decided a request: answers can arrive in another order.
+   * Units that the store has back by now, but may not have had when it decided a request: answers can arrive in any order.
    *
    * @param at when it decided that, by its clock
    */
@@ -125,7 +125,7 @@ export class LeaseHolder {
     return at <= this.#cameBack.at ? this.#cameBack.units : 0
   }
 
-  /** A request that no lease served took so long to the store and back. */
+  /** Notes how long a request that no lease served took to the store and back. */
   noteTrip(tripMs: number): void {
     this.#tripMs = tripMs > this.#tripMs ? tripMs : (3 * this.#tripMs + tripMs) / 4
   }
@@ -167,7 +167,7 @@ export class LeaseHolder {
     const units = this.#leases.confirm(message.reported, outcome)
     if (units > 0) this.#cameBack = { units, at: outcome.at }
     if (message.wish) this.#adopt(message.wish, outcome, sentAtMs, nowMs)
-    // What was given back may be needed by a request that is asked for again.
+    // A request that is asked for again may need what was given back.
     else this.#pause(nowMs)
   }
 
@@ -185,8 +185,8 @@ export class LeaseHolder {
   }
 
   /**
-   * Its subject was reset, or is about to be: what it has on lease is served no more. It is given back, since the store may have
-   * granted it after the reset.
+   * Its subject was reset, or is about to be: its leases are served no more. They are given back, since the store may have
+   * granted them after the reset.
    */
   forget(nowMs: number): void {
     this.#forgottenAtMs = nowMs
@@ -279,7 +279,7 @@ export class LeaseUse implements LeasedUnits {
     if (lease.putBack(this.#use, units, nowMs)) return true
     const confirmed = lease.confirmation(this.#use)
     if (!confirmed) return undefined
-    // All units of a report were counted together. Of a bucket, these may be the first of them to drain.
+    // All units of a report were counted together. In a bucket, these may be the first of them to drain.
     const { at, limits } = confirmed.outcome
     const enteredAt = this.#lagUs > 0 ? Math.min(at, lease.endsAtUs - this.#lagUs) : at
     const behind = Math.max(confirmed.units - units, 0)

@@ -47,7 +47,7 @@ export const NO_LEASES: LeaseStats = {
   held: 0,
 }
 
-/** Counts and emits what becomes of leases. */
+/** Counts what becomes of leases, and emits it. */
 export class LeaseReporter {
   readonly #emit: (change: LeaseChange) => void
   readonly #counts = { ...NO_LEASES } as { -readonly [Name in keyof LeaseStats]: number }

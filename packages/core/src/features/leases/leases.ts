@@ -28,8 +28,8 @@ const PART_OF_LEASE = 8
 const [SHORTEST_SWEEP_MS, LONGEST_SWEEP_MS] = [2, 25]
 
 /**
- * Serves busy subjects from units that were taken in advance, on plans with `lease`. A subject on any other plan, or with
- * few requests, is never asked for.
+ * Serves busy subjects from units that were taken in advance, on plans with `lease`. No units are taken in advance for a
+ * subject on any other plan, or with few requests.
  */
 export class Leases implements Feature {
   readonly #host: FeatureHost<{ lease: LeaseChange }>
@@ -79,10 +79,10 @@ export class Leases implements Feature {
   learn(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void {
     const { parts, plan, grant, hold } = request
     if (grant !== 'all' || hold || isPeek || this.#isEnded) return
-    // Unless all parts are on lease, none of them is served.
+    // Unless all parts can be leased, none of them is served.
     for (const { set } of parts) if (!set.lease) return
     if (!isTaken(outcome)) return
-    // Without holders nothing is looked up, for tenants that are never hot.
+    // Without holders nothing is looked up, since most tenants are never hot.
     let isMissing = this.#holders.size === 0
     if (!isMissing) for (const part of parts) isMissing ||= !this.#holderOf(part)
     if (isMissing) this.#watch(parts, plan, sentAtMs)
@@ -90,8 +90,8 @@ export class Leases implements Feature {
   }
 
   /**
-   * Gives back what is idle here of those keys that lack units, if all of them then have enough. Otherwise the lease stays, so
-   * that a denied flood costs no more than without leases.
+   * Gives back idle units of the keys that lack some, if all of them then have enough. Otherwise the leases stay, so that a
+   * denied flood costs no more than without leases.
    */
   makeRoom({ parts, grant }: Request, { at, limits }: Outcome): Promise<unknown> | undefined {
     if (this.#holders.size === 0 || !parts.some((part) => this.#holders.has(part.key))) return undefined
@@ -277,11 +277,11 @@ export class Leases implements Feature {
   }
 }
 
-/** Subjects that are watched, at most: then all begin anew, since a count is of half a second at most. */
+/** The most subjects that are watched. Then all begin anew: a count covers half a second at most. */
 const MOST_WATCHED = 10_000
 /**
- * So many requests are counted by a hash of the subject's key alone, before it is watched. They can be old, or another subject's, so
- * none of them makes it hot.
+ * This many requests are counted only by a hash of the subject's key, before the subject is watched. They can be old, or another
+ * subject's, so they do not make it hot.
  */
 const UNWATCHED = 3
 /** How many hashes there are. After as many requests, all are counted anew. */
@@ -295,8 +295,8 @@ interface Watch {
 }
 
 /**
- * Watches how many requests subjects make that hold no lease. Of subjects that are never hot it sees one or two each, and to keep
- * those in a map would cost more than all else of leases: so the first ones are counted in a few bytes.
+ * Counts the requests of subjects that hold no lease. Subjects that are never hot make one or two each. Keeping these in a map
+ * would cost more than the rest of leases, so the first ones are counted in a few bytes.
  */
 class Watches {
   readonly #clock: () => number
@@ -340,7 +340,7 @@ class Watches {
     return true
   }
 
-  /** What a subject has asked for. It is watched no more. */
+  /** What a subject has asked for. From now on it is not watched. */
   take(key: string): Readonly<Watch> {
     const watch = this.#watched.get(key) ?? { requests: 0, units: 0, sinceMs: this.#clock() }
     this.#watched.delete(key)
