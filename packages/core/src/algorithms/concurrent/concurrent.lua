@@ -1,8 +1,8 @@
 --[[
   concurrent: requests in flight. The twin of concurrent.ts: change both, law 5 (one truth) compares them.
 
-  Params        quota, hint: what a denied request is told to wait, in µs
-  State         2 bytes: number of rows; 4 bytes: slots that all rows hold; 6 bytes: before then no row ends, in ms; then
+  Params        quota, hint: the wait that a denial reports, in µs
+  State         2 bytes: number of rows; 4 bytes: slots that all rows hold; 6 bytes: no row ends before this time, in ms; then
                 the rows, one for each holder, in any order. A row is 6 bytes: id of the holder;
                 3 bytes: slots that it holds; 6 bytes: number of its last slot; 6 bytes: when the row ends, in ms
   Complexity    O(1); O(rows) when a row has ended, or the clock went back
@@ -21,7 +21,7 @@ end
 -- Bytes of the rows, which follow the numbers of the state
 function concurrent.tail_size(_, count) return count * ROW end
 
--- Keeps the rows that live, with ends that are `back` ms earlier.
+-- Keeps the rows that have not ended, with ends that are `back` ms earlier.
 local function keep_live(limit, rows, back)
   local held, kept, soonest = 0, {}, nil
   for at = 1, #rows, ROW do
@@ -52,7 +52,7 @@ function concurrent.start(limit)
   limit.rows, limit.held, limit.ends, limit.has_told = '', 0, 0, false
 end
 
--- Notes what the message of the holder makes of its row. Returns whether that says anything else.
+-- Applies the holder's message to its row. Returns whether the number of slots has changed.
 function concurrent.declare(limit)
   local own, number, before, ends, rows_before, rows_behind = read_row(limit.rows, 1)
   limit.own_held, limit.own_number, limit.own_ends = own, number, ends
@@ -61,12 +61,12 @@ function concurrent.declare(limit)
   return own ~= before
 end
 
--- All rows, with that of the holder as it is now.
+-- All rows, with the holder's own as it is now.
 local function rows_until(limit, ends)
   return limit.rows_before .. pack_bytes(OWN_FORMAT, limit.own_held, limit.own_number, ends) .. limit.rows_behind
 end
 
--- Makes the row of a process say what it tells, without a new end. Returns whether there is such a row.
+-- Updates the stored row, and leaves its end as it is. Returns whether there is such a row.
 function concurrent.release(limit)
   concurrent.declare(limit)
   if not limit.own_ends then return false end
@@ -110,7 +110,7 @@ end
 -- @part quick
 -- @include algorithms/concurrent/concurrent.quick.lua
 -- @part force
--- Units that are charged later belong to requests that are over, or that their process tells of.
+-- Units that are charged later belong to requests that have ended, or that their process reports.
 function concurrent.force(_, used)
   local units = 0
   for i = 1, #used, 2 do
@@ -122,7 +122,7 @@ end
 function concurrent.enter() end
 
 function concurrent.counts_for() return KEPT end
--- Here the rows, which count to their end also without slots.
+-- Here the rows, which count until their end, even without slots.
 function concurrent.units_in(count) return count end
 
 -- @part refund

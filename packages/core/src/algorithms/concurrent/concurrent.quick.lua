@@ -1,7 +1,7 @@
 -- @include algorithms/concurrent/concurrent.rows.lua
 
--- Requests in flight come last in their set, so their rows end the value. A cost below 0 only tells of slots that were given back:
--- then nothing but the row of the holder changes. Full limits, and rows that have ended, are left to the general way.
+-- Requests in flight come last in their set, so their rows end the value. A cost below 0 only reports slots that were given
+-- back: then only the holder's row changes. Full limits and rows that have ended are left to the general way.
 function concurrent.quick(quota)
   return function(cost, last, count, total, soonest, value, head)
     if not last then

@@ -3,7 +3,7 @@ local ROW, ROW_FORMAT, OWN_FORMAT = 21, '>c6I3I6I6', '>I3I6I6'
 -- How long a row lives after the last message of its process, in µs and ms.
 local KEPT, KEPT_MS = 14000000, 14000
 
--- Where the row of the holder is among rows that begin at `from` of a text, and end it.
+-- Where the holder's row is among the rows that begin at `from` of a text and reach to its end.
 local function find_row(text, from)
   local at = string.find(text, holder, from, true)
   while at and (at - from) % ROW > 0 do
@@ -12,8 +12,8 @@ local function find_row(text, from)
   return at
 end
 
--- The row of the holder as its message makes it: how many slots it has, and the number of the last one. Then how many it had, and
--- when it ends: nil if there is no such row. Then the texts of all rows before these numbers, and behind them.
+-- The holder's row after its message: how many slots it has, and the number of the last one. Then how many it had before, and when
+-- it ends: nil if there is no such row. Then the texts of the rows before these numbers and behind them.
 local function read_row(text, from)
   local at = find_row(text, from)
   if not at then return held, known, 0, nil, sub(text, from) .. holder, '' end

@@ -51,7 +51,7 @@ local function write_entries(limit, times, units)
   end
   limit.log, limit.entries, limit.oldest = concat(parts), #times, #times > 0 and now - times[1]
   limit.head, limit.tail, limit.added = 1, #limit.log + 1, 0
-  -- The newest entry can be of now.
+  -- The newest entry can be from now.
   limit.is_same_us = true
 end
 

@@ -4,8 +4,8 @@
 
   Params        quota, window in µs, slot in µs, bytes of a count
   State         5 bytes: units in the log; 2 bytes: number of entries; 1 byte: bytes per count; then the entries,
-                oldest first, each a time and a count. Of a time only the low bytes (in µs) are kept, enough to be
-                unique within one window; with the time of the last write they give the age.
+                oldest first, each a time and a count. Only the low bytes of a time (in µs) are kept, enough to be
+                unique within one window. With the time of the last write they give the age.
   Complexity    O(entries that expire), and one copy of the log; entries that stay are not read
 ]]
 local sliding_log = { code = 5, format = 'I5I2I1', size = 8 }
@@ -112,7 +112,7 @@ local function until_free(limit, excess)
       return limit.window - (limit.clock - time) % limit.modulus
     end
   end
-  return limit.window -- the units are of this very request, so they stay for a whole window
+  return limit.window -- the units are this request's own, so they stay for a whole window
 end
 
 function sliding_log.wait(limit, cost)
@@ -124,7 +124,7 @@ end
 
 function sliding_log.take(limit, cost)
   limit.total, limit.added = limit.total + cost, cost
-  -- With slots of 1 µs, only an entry of this very µs can be merged with.
+  -- With slots of 1 µs, only an entry of the same µs can be merged.
   if limit.head < limit.tail and (limit.slot > 1 or limit.is_same_us) then
     local time, units = unpack_bytes(limit.format, limit.log, limit.tail - limit.entry)
     if now - (limit.clock - time) % limit.modulus >= limit.slot_began then

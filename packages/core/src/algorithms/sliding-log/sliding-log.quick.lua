@@ -49,7 +49,7 @@ end
 -- begin in `value`.
 function sliding_log.quick(quota, window, slot, bytes)
   local time_bytes = window < 2 ^ 32 and 4 or window < 2 ^ 40 and 5 or 6
-  -- Taken from a text, since making a text of a number costs as much as all else here.
+  -- Taken from a text, since converting a number to text costs as much as everything else here.
   local packings = 'I1I2I3I4I5I6'
   local packing = sub(packings, 2 * time_bytes - 1, 2 * time_bytes) .. sub(packings, 2 * bytes - 1, 2 * bytes)
   return quickly(quota, window, slot, bytes, time_bytes + bytes, packing), time_bytes + bytes, packing

@@ -39,7 +39,7 @@ function sliding_window.load(limit, last, current, previous)
   if last < start then
     current, previous = 0, last >= start - limit.window and current or 0
   elseif last >= start + limit.window then
-    -- The clock went back over an edge, and comes to it again: what was used on either side of it counts as used now.
+    -- The clock went back over a window's edge, and will reach it again. So what was used on either side counts as used now.
     current, previous = min(current + previous, MOST_UNITS), 0
   end
   limit.current, limit.previous = current, previous
@@ -114,7 +114,7 @@ function sliding_window.state_of(_, units) return units, 0 end
 function sliding_window.give(limit, units, at)
   local before = limit.current + limit.previous
   if at == EARLIEST then
-    -- Of the previous window first: what is left of the current one will weigh in the next.
+    -- Takes them from the previous window first: what is left in the current one will weigh in the next.
     local of_previous = min(units, limit.previous)
     limit.previous = limit.previous - of_previous
     limit.current = max(limit.current - (units - of_previous), 0)

@@ -14,10 +14,10 @@ function token_bucket.force(limit, used)
   return total - denied
 end
 
--- The level as of the time of use, or of the last write if that was later, rises by the units and drains on from there.
+-- Raises the level as of the time of use, or as of the last write if that is later. From there it drains on.
 function token_bucket.enter(limit, units, age)
   local elapsed = limit.elapsed
-  -- Of a bucket that nothing has filled, any time is as good.
+  -- For an empty bucket any time will do.
   if elapsed == 0 and limit.filled == 0 then elapsed = age end
   local since = min(age, elapsed)
   local level = max(limit.filled - floor((elapsed - since) * limit.pace + 0.5), 0)
@@ -29,8 +29,8 @@ function token_bucket.counts_for(limit)
   return drain_time(limit)
 end
 
--- As wait, for more than the burst, too. A level that has drained, or is above the brim, is waited for from now on, and
--- at the rate of the limit: above the brim it drains slower from its next write.
+-- Like wait, but also for more than the burst. If the level has drained or is above the brim, the time counts from now, at
+-- the limit's rate: a level above the brim drains slower from its next write on.
 function token_bucket.place(limit, units)
   local parts = limit.level + units * limit.unit - limit.depth
   if parts <= 0 then return 0 end
@@ -48,7 +48,7 @@ function token_bucket.flow(limit)
   return limit.level / limit.unit, limit.burst, limit.rate / limit.own_unit
 end
 
--- What went back in front of others must not go back once more with these.
+-- Units that went back in front of others must not go back once more with these.
 function token_bucket.units_in(scale, level, notes, value, head)
   local units = ceil(level / 2 ^ scale)
   for from = head, head + (notes - 1) * NOTE, NOTE do
@@ -58,5 +58,5 @@ function token_bucket.units_in(scale, level, notes, value, head)
   return units
 end
 
--- At a scale at which any number of units fits.
+-- Any number of units fits at this scale.
 function token_bucket.state_of(_, units) return 0, units, 0 end

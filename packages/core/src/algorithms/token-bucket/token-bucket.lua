@@ -97,7 +97,7 @@ function token_bucket.save(limit)
   return limit.kept, limit.filled, #limit.went_back / NOTE
 end
 
--- Where only notes are left, the end of the value stays: it was set for the receipts that they are about.
+-- If only notes are left, the end of the value stays: it was set for the receipts that they are about.
 function token_bucket.lifetime(limit)
   if limit.level > 0 then return limit.filled / limit.pace end
   return limit.went_back == '' and 0 or 1

@@ -1,4 +1,4 @@
--- µs in which this many parts drain. n - n % 1 is floor(n), and n + -n % 1 is ceil(n), without the call of a function.
+-- µs in which this many parts drain. n - n % 1 is floor(n), and n + -n % 1 is ceil(n), without a function call.
 local function time_to_drain(parts, rate)
   local elapsed = (parts - 0.5) / rate
   elapsed = elapsed + -elapsed % 1
@@ -8,7 +8,7 @@ local function time_to_drain(parts, rate)
   return elapsed
 end
 
--- For a bucket at this very scale, within its brim and without notes.
+-- For a bucket at exactly this scale, within its brim and without notes.
 function token_bucket.quick(burst, scale, rate)
   local unit = 2 ^ scale
   local depth = burst * unit

@@ -31,7 +31,7 @@ local function gone_before(limit, at, place, parts)
 end
 
 -- How many parts must drain before the last of these units has drained: the level right after their request, which the
--- answer to that request tells, minus what has left the bucket since.
+-- answer to that request shows, minus what has left the bucket since.
 local function place_of(limit, units, at, remaining, reset)
   local place = (limit.burst - remaining - 1) * limit.unit + floor(reset * limit.rate + 0.5)
   local left = place - floor(max(now - at, 0) * limit.pace + 0.5)

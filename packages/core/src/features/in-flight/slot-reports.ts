@@ -41,7 +41,7 @@ export class SlotReports {
     if (!slots.isDue) this.#due.delete(slots)
   }
 
-  /** Something has changed: forgets the key, or reports it soon, if need be. */
+  /** Something has changed: forgets the key, or reports it soon, if necessary. */
   settle(slots: KeySlots): void {
     const isOver = slots.isIdle && (this.#isEnded || !slots.isUnreported || !slots.isSent)
     if (isOver) this.forget(slots)

@@ -109,7 +109,7 @@ function needDelay(given: unknown, limits: readonly Limit[], path: string): numb
   throw new ConfigError(path, `${problem}: write ${[...longerThan(shortest, ms), shorter].join(', or ')}`)
 }
 
-/** The same rate with a burst that takes so many ms to come back, if there can be one. */
+/** The same rate with a burst that takes this many ms to come back, if there can be one. */
 function longerThan(limit: Limit, ms: number): string[] {
   const burst = Math.ceil((ms / limit.windowMs) * limit.quota)
   return isUnits(burst) ? [`'${rateTextOf(limit)} burst ${burst}'`] : []
