@@ -14,7 +14,7 @@ import {
 } from '../implementation.js'
 import type { LimitTerms, Params, Terms } from '../limit-terms.js'
 
-/** Four consecutive starts of calendar windows around now, in µs since 1970. */
+/** A calendar limit as numbers: its quota, and four consecutive window starts around now, in µs since 1970. */
 export interface CalendarWindowParams {
   readonly quota: number
   readonly start0: number
@@ -35,6 +35,7 @@ export interface CalendarWindowOptions {
   readonly anchor?: CalendarAnchor | undefined
 }
 
+/** The stored count, and what `load` derives from it. */
 export interface CalendarWindowState {
   count: number
   now: number

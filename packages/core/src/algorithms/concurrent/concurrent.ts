@@ -10,6 +10,7 @@ export interface ConcurrentOptions {
 
 export interface ConcurrentParams {
   readonly quota: number
+  /** The wait that a denial reports, in µs. */
   readonly hintUs: number
 }
 
@@ -22,10 +23,12 @@ interface Row {
   readonly endsMs: number
 }
 
+/** The stored rows, and what `load` derives from them. */
 export interface ConcurrentState {
-  /** Replaced, never changed. */
+  /** The list is replaced, never changed. */
   rows: readonly Row[]
   now: number
+  /** The rows that have not ended by now. */
   live: readonly Row[]
   /** The row of the process whose slots the request reports; undefined if it reports none. */
   own: Row | undefined

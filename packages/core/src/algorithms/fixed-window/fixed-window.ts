@@ -14,6 +14,7 @@ export interface FixedWindowParams {
   readonly windowUs: number
 }
 
+/** The stored window, and what `load` derives from it. */
 export interface FixedWindowState {
   /** The age of the window at the last write, in µs, and the units used in it. */
   age: number
@@ -27,8 +28,8 @@ export interface FixedWindowState {
 }
 
 /**
- * A counter whose window opens with the first request and closes `windowUs` later. The twin of
- * fixed-window.lua. Worst case: just under 2 x quota in one window length, half of it on each side of a boundary.
+ * A counter whose window opens with the first request and closes `windowUs` later. The twin of fixed-window.lua. Worst
+ * case: just under 2 x quota in one window length, half of it on each side of a boundary.
  */
 export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, object, 'fixed-window'> = {
   name: 'fixed-window',

@@ -7,6 +7,7 @@ export interface SlidingWindowParams {
   readonly windowUs: number
 }
 
+/** The stored counters of two windows, and what `load` derives from them. */
 export interface SlidingWindowState {
   current: number
   previous: number

@@ -4,6 +4,7 @@ import type { Receipt } from '../implementation.js'
 /** The largest level that a packed state holds: six bytes. */
 export const MOST_LEVEL = 2 ** 48 - 1
 
+/** A token bucket as numbers. */
 export interface TokenBucketParams {
   readonly burst: number
   /** Levels are counted in parts, 2^scale to a unit, so that they are whole numbers that doubles hold exactly. */
@@ -13,6 +14,7 @@ export interface TokenBucketParams {
   readonly windowUs: number
 }
 
+/** The stored level, and what `load` derives from it. */
 export interface TokenBucketState {
   /** The level at the last write, in parts of 2^-`scale` units. */
   level: number

@@ -9,7 +9,10 @@ const RENEW_AFTER_MS = 4500
 const SWEEP_MS = 1000
 /** How many keys one turn of the event loop goes through. */
 const KEYS_A_TURN = 1000
-/** How long slots are reported to a shard that answers again before it decides requests, in ms. The rest is reported while it decides. */
+/**
+ * How long slots are reported to a shard that answers again before it decides requests, in ms. The rest is reported while it
+ * decides.
+ */
 const LONGEST_RECOVERY_MS = 500
 
 /** One pass through the keys. */
