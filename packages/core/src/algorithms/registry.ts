@@ -27,7 +27,7 @@ type Registered = (typeof registry)[AlgorithmName]
 /**
  * How a limit counts units.
  * - `sliding-log` (the default): exact. No window holds more than the quota, wherever it starts.
- * - `sliding-window`: two counters, of which the previous one is weighted by its overlap. At worst just under 2 x quota.
+ * - `sliding-window`: two counters; the previous one is weighted by its overlap. At worst just under 2 x quota.
  * - `fixed-window`: one counter, which starts with the first request or by the calendar. At worst 2 x quota, around a
  *   boundary.
  * - `token-bucket`: an even rate with a burst (GCRA). At worst quota + burst.

@@ -95,7 +95,7 @@ interface TermsForAll {
 }
 
 /**
- * As compilePlan, for what can only be limits: not the long form of a plan.
+ * Like compilePlan, for limits alone: not the long form of a plan.
  *
  * @throws {ConfigError} when it is wrong
  */

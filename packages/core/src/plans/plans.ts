@@ -44,7 +44,7 @@ export interface Plans {
   readonly hasDefault: boolean
 }
 
-/** What compiling plans depends on beside the user's options. */
+/** What compiling plans depends on besides the user's options. */
 export interface PlanTerms {
   /** Replaces `options.defaultPlan`. */
   readonly defaultPlan?: string | undefined

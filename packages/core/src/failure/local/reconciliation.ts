@@ -13,7 +13,7 @@ export interface ReconciliationOptions {
   readonly charge: (batch: readonly StoreRequest[]) => Promise<readonly Answer[]>
   /** Whether a shard is not charged now. */
   readonly isRefused: (shard: number) => boolean
-  /** @param shard the one that was charged; undefined of units that were dropped when their subject was forgotten */
+  /** @param shard the one that was charged; undefined for units that were dropped when their subject was forgotten */
   readonly onReconciled: (reconciled: Reconciled, shard?: number) => void
 }
 

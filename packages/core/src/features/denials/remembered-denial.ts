@@ -74,7 +74,7 @@ export function outcomeAt(denial: RememberedDenial, now: number): Outcome {
 
 function reportAt(denial: RememberedDenial, now: number): void {
   const { outcome, sentAt, arrivedAt, stillUntil } = denial
-  // Whole µs, as the store's times are: else an error in the last digit could become 1 ms.
+  // Whole µs, like the store's times: otherwise an error in the last digit could become 1 ms.
   const ageUs = Math.round((now - arrivedAt) * 1000)
   let reportedUntil = now + 1
   /** How much of `us` is left. Notes when that changes in whole ms, and the earliest time at which it is over. */

@@ -85,12 +85,12 @@ export class LeaseHolder {
     }
   }
 
-  /** Whether it serves no more, and only gives back. */
+  /** Whether it no longer serves, and only gives back. */
   get isRetired(): boolean {
     return this.#isRetired
   }
 
-  /** It serves no more: its leases are only given back. */
+  /** Stops serving: its leases are only given back. */
   retire(): void {
     this.#isRetired = true
   }
@@ -185,7 +185,7 @@ export class LeaseHolder {
   }
 
   /**
-   * Its subject was reset, or is about to be: its leases are served no more. They are given back, since the store may have
+   * Its subject was reset, or is about to be: its leases serve no more requests. They are given back, since the store may have
    * granted them after the reset.
    */
   forget(nowMs: number): void {
@@ -246,7 +246,7 @@ export class LeaseHolder {
   }
 }
 
-/** What a holder holds and waits for, beside the message that is under way. */
+/** What a holder holds and waits for, apart from the message that is under way. */
 interface HolderState {
   readonly leases: readonly LeaseState[]
   readonly unanswered: readonly object[]

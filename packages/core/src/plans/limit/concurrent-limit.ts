@@ -23,7 +23,7 @@ const KNOWN: KnownOptions = {
   remedyOf: (name) => CONCURRENT_REMEDIES.get(name),
 }
 
-/** Whether this is meant as a limit of requests in flight, be it valid or not: `'20 concurrent'`, or the option `concurrent`. */
+/** Whether this is meant as a limit of requests in flight, valid or not: `'20 concurrent'`, or the option `concurrent`. */
 export function isConcurrent(input: unknown): input is string | ConcurrentLimitOptions {
   if (typeof input !== 'string') return isOptions(input) && 'concurrent' in input
   return input.length <= LONGEST_NOTATION && (MEANT.test(input) || hasTypo(input))

@@ -126,7 +126,7 @@ export function scaleSet(set: LimitSet, share: number): LimitSet {
 
 const shares = new WeakMap<LimitSet, { share: number; set: LimitSet }>()
 
-/** As scaleSet, for one limit. */
+/** Like scaleSet, for one limit. */
 export function scaleLimit(limit: CompiledLimit, share: number): CompiledLimit {
   let known: Params | undefined
   let scaled: Params = {}

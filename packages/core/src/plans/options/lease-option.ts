@@ -104,7 +104,7 @@ function needSameLease({ given, path }: LeaseSaid, first: LeaseSaid): void {
 
 const MAX_MS = 500
 const LEAST_MS = 10
-/** The default lease is this part of a window: units come back up to one lease late, so that much less is handed out. */
+/** The default lease is this part of a window. Units come back up to one lease late, which costs up to this part of the quota. */
 const PART_OF_WINDOW = 32
 /** A shorter lease saves so little that it is never the default. */
 const LEAST_DEFAULT_MS = 50
