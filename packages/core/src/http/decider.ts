@@ -22,12 +22,12 @@ import { warnOfCountedTwice } from './mistakes.js'
 import { USE_SKIP } from './option-checks.js'
 import type { RateLimitOptions, RequestContext } from './options.js'
 
-/** What a route needs for requests that its family has let in already: their decisions are amended. */
+/** What a route needs to amend the decisions on requests that its family has let in already. */
 export interface AmendOptions<Req> {
   readonly firstFor: (req: Req) => Passed | undefined
-  /** Where that decision stands on the request. */
+  /** The request's property that holds that decision. */
   readonly property: string
-  /** Counts what the route itself says: its group and its stacked limits. */
+  /** Counts in the route's own group and stacked limits. */
   readonly own: Consumer
 }
 
@@ -59,7 +59,7 @@ interface Asked extends Pick<Passed, 'subjects' | 'by'> {
   readonly first?: Passed
 }
 
-/** Has requests decided once it is known who pays and how much. Writes the decision to the request and the response. */
+/** Gets requests decided once it is known who pays and how much. Writes the decision to the request and the response. */
 export class Decider<Req extends object, Res> {
   readonly #given: DeciderOptions<Req, Res>
   readonly #by: CountedBy
@@ -84,7 +84,7 @@ export class Decider<Req extends object, Res> {
     const first = this.#given.amends?.firstFor(exchange.req)
     if (!first) return this.#ask(exchange, { subjects, cost, by: this.#by })
     const by = this.#byFor(first.by)
-    // All that it asks for by now was decided already.
+    // The first decision covers all that the request asks for now.
     if (by === first.by && cost === first.decision.cost && isSame(subjects, first.subjects)) return true
     const { decision } = first
     const asked = this.#ask(exchange, { subjects, cost, by, first })
@@ -146,14 +146,14 @@ export class Decider<Req extends object, Res> {
     return options ? by.consumer.consume(who, options) : by.consumer.consume(who)
   }
 
-  /** Undefined if there is nothing to say. */
+  /** Undefined if all options have their defaults. */
   #optionsFor(req: Req, cost: number, signal: AbortSignal | undefined): ConsumeOptions | undefined {
     const context = this.#given.options.eventContext && this.#contextFor(req)
     if (cost === 1 && !context && !signal) return undefined
     return { cost, ...(context && { context }), ...(signal && { signal }) }
   }
 
-  /** What `decision` events say about the request, by the option `eventContext`. */
+  /** What `decision` events say about the request: see the option `eventContext`. */
   #contextFor(req: Req): object | undefined {
     const { adapter, addressOf, options } = this.#given
     const { eventContext } = options
@@ -193,7 +193,7 @@ export class Decider<Req extends object, Res> {
 function needContext(given: unknown): object | undefined {
   if (given === undefined || (typeof given === 'object' && given !== null && !isPromise(given))) return given
   quiet(given)
-  const expected = 'an object, and no promise: (req) => ({ path: req.path })'
+  const expected = 'an object and not a promise: (req) => ({ path: req.path })'
   throw ConfigError.wrong('what eventContext returned', given, expected)
 }
 
@@ -230,7 +230,7 @@ function refundLater<Req extends object, Res>(
     try {
       if (await refundWhen(ended, req, res)) await limiter.refund(decided)
     } catch (error) {
-      // The response is over, so an error handler can do nothing: a warning is the only way to report it.
+      // The response is over, so no error handler can answer: a warning is the only way to report this.
       internalsOf(limiter).warnRarely('TOLLGATE_REFUND', `refundWhen threw: ${thrownText(error)}`)
     }
   }
@@ -244,7 +244,7 @@ function refundLater<Req extends object, Res>(
   }
 }
 
-/** A request is in flight until its response is over. If it is over already, that ends at once. */
+/** Releases a request's slots when its response is over, or at once if it is over already. */
 function releaseLater<Req, Res>(adapter: HttpAdapter<Req, Res>, decision: Decision, res: Res): void {
   if (hasSlots(decision)) adapter.onEnd(res, () => void decision.release())
 }

@@ -7,14 +7,14 @@ import type { Subject } from '../plans/subject.js'
 /** A registered symbol, since a process may load both builds of core. */
 const PASSED = Symbol.for('tollgate.passed')
 
-/** What decided a request, and which counters it used: those of one limiter, in one group. */
+/** Who decided a request, and which counters it used: those of one limiter, in one group. */
 export interface CountedBy {
   readonly limiter: object
   readonly group: string | undefined
   readonly consumer: Consumer
-  /** The same object for a middleware and its routes: they decide a request once, together. */
+  /** The same object for a middleware and its routes, which decide a request once, together. */
   readonly family: object
-  /** Whether it was decided for all that a route asks for. */
+  /** Whether the decision covers all that a route asks for. */
   readonly isOfRoute: boolean
 }
 
@@ -34,8 +34,8 @@ interface WithDecisions {
 }
 
 /**
- * All decisions of Tollgate on a request, of all limiters it passed, in the order they were made, also if several
- * limiters have the same `requestProperty`. Only the latest 32 are kept.
+ * Returns Tollgate's decisions on a request, from all limiters that it passed, in the order in which they were made. Works
+ * even if several limiters have the same `requestProperty`. Only the latest 32 are kept.
  *
  * @param req the request of Express or Fastify, the context of Koa
  */
@@ -71,10 +71,10 @@ export function lastOf(req: object, family: object): Passed | undefined {
   return last?.by.family === family && last.decision.allowed ? last : undefined
 }
 
-/** Decisions that a route is having amended. */
+/** Decisions that a route is amending. */
 const beingReplaced = new WeakMap<Decision, Promise<unknown>>()
 
-/** Notes that another decision may replace this one until a promise settles. */
+/** Notes that another decision may replace this one until the promise settles. */
 export function noteReplacing(decision: Decision, until: Promise<unknown>): void {
   const done = (): void => void beingReplaced.delete(decision)
   beingReplaced.set(decision, until.then(done, done))

@@ -8,28 +8,28 @@ import type { HideId } from '../requests/key.js'
 
 /** Which rate limit headers are sent. */
 export interface HeaderOptions {
-  /** `RateLimit` and `RateLimit-Policy` of the IETF drafts 8 to 11, with one item for each limit. Default: true. */
+  /** `RateLimit` and `RateLimit-Policy` as in the IETF drafts 8 to 11, with one item for each limit. Default: true. */
   readonly standard?: boolean | undefined
   /**
-   * `RateLimit-Limit`, `-Remaining` and `-Reset` (seconds) of the limit that is closest to denying, as in the drafts 0 to 6.
-   * Default: true.
+   * `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` (seconds) for the limit that is closest to denying, as
+   * in drafts 0 to 6. Default: true.
    */
   readonly single?: boolean | undefined
   /**
-   * `X-RateLimit-*` of the same limit. The reset is in seconds from now with `delta`, and in seconds since 1970 with
-   * `epoch`. Default: false.
+   * The same three headers as `X-RateLimit-*`. The reset is in seconds from now with `delta`, and in seconds since 1970
+   * with `epoch`. Default: false.
    */
   readonly legacy?: false | 'delta' | 'epoch' | undefined
   /**
    * Adds `pk` to the standard headers: a short hash of the subject that each limit belongs to. Short ids can be guessed
-   * from the hash, unless the limiter has `hashIds`: then it is made with that secret. Default: false.
+   * from the hash, unless the limiter has `hashIds`: then the hash is made with that secret. Default: false.
    */
   readonly partitionKey?: boolean | undefined
   /** Lets scripts of other origins read all these headers (`Access-Control-Expose-Headers`). Default: false. */
   readonly expose?: boolean | undefined
 }
 
-/** How headers of a response are read and set. Every `HttpAdapter` is one. */
+/** How a response's headers are read and set. Every `HttpAdapter` is one. */
 export interface HeaderAccess<Res> {
   getHeader(res: Res, name: string): string | undefined
   setHeader(res: Res, name: string, value: string): void
@@ -39,8 +39,8 @@ export interface HeaderAccess<Res> {
 export type HeaderWriter<Res> = (decision: Decision, access: HeaderAccess<Res>, res: Res) => void
 
 /**
- * The fields and parameters of the drafts 8 to 11, with a list item for each limit. A later draft that renames some is one
- * more table.
+ * The fields and parameters of drafts 8 to 11, with a list item for each limit. For a later draft that renames some, add
+ * a table.
  *
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
@@ -56,14 +56,14 @@ const DRAFT_11 = {
   partitionKey: ';pk=',
 } as const
 
-/** The fields of the drafts up to 6, with room for one limit. */
+/** The fields of drafts 0 to 6, with room for one limit. */
 const DRAFT_6 = {
   most: 'RateLimit-Limit',
   remaining: 'RateLimit-Remaining',
   reset: 'RateLimit-Reset',
 } as const
 
-/** The same fields as many services named them before there was a draft. */
+/** The same fields under the names that many services used before there was a draft. */
 const LEGACY = {
   most: 'X-RateLimit-Limit',
   remaining: 'X-RateLimit-Remaining',
@@ -72,13 +72,14 @@ const LEGACY = {
 
 const LIST_FIELDS: readonly string[] = [DRAFT_11.policies, DRAFT_11.limits]
 
-/** All headers that Tollgate can send, for the options of a CORS package. Not readonly, as their types require. */
+/** The names of all headers that Tollgate can send, for a CORS package's options. Not readonly, as their types require. */
 export const RATE_LIMIT_HEADERS: string[] = fieldsOf({ standard: true, single: true, legacy: 'delta' })
 const EXPOSE = 'Access-Control-Expose-Headers'
 
 /**
- * Creates a function that writes the rate limit headers of a decision. It writes none for a decision that no store made, since
- * its numbers are not known. For a request that was served from a lease or waited in line only the policy is known.
+ * Creates a function that writes the rate limit headers of a decision. It writes none for a decision that no store made,
+ * since its numbers are not known. For a request that was served from a lease or waited in line, it writes only the
+ * policy.
  *
  * @param hide hashes ids with the limiter's secret; undefined without `hashIds`
  * @throws {ConfigError} when an option is wrong
@@ -96,18 +97,18 @@ export function createHeaderWriter<Res>(
     if (expose) access.setHeader(res, EXPOSE, withOurs(access.getHeader(res, EXPOSE), exposed))
     const isPolicyOnly = isWithoutStates(decision)
     if (decision.limits.length === 0 && !isPolicyOnly) return
-    // The numbers of a limiter before this one would stand beside our policy.
+    // A limiter before this one wrote its numbers: they must not stand beside our policy.
     if (isPolicyOnly && access.getHeader(res, DRAFT_11.limits) !== undefined) return
     if (standard) {
       const keys = partitionKey ? ownersOf(decision).map((owner) => partitionKeyFor(owner, hide)) : NO_KEYS
       const { policy, standing } = toListValues(decision, fixedFor(decision, known), keys)
-      // A copy of a decision from a lease has none.
+      // A copy of a decision from a lease has no policy.
       if (policy !== '') access.setHeader(res, DRAFT_11.policies, policy)
       if (standing !== '') access.setHeader(res, DRAFT_11.limits, standing)
     }
     if (isPolicyOnly || (!single && !legacy)) return
     const limit = closestLimit(decision)
-    // Not the quota: a token bucket can hold more or less than that. The remaining units must not exceed this number.
+    // Not the quota: a token bucket can hold more or less. The remaining units must not exceed this number.
     const most = String(limit.used + limit.remaining)
     const remaining = String(limit.remaining)
     const toReset = resetMsFor(limit, decision)
@@ -163,9 +164,9 @@ function withOurs(exposed: string | undefined, ours: readonly string[]): string 
 }
 
 /**
- * The limit that headers with room for a single one report. For a denial, the violated limit with the longest wait; otherwise
- * the limit with the least remaining. A limit of requests in flight only if it alone denied, or there is no other: how many
- * are in flight changes too fast to plan by.
+ * The limit for headers that have room for only one. For a denial, the violated limit with the longest wait; otherwise the
+ * limit with the least remaining. A limit of requests in flight only if it alone denied, or if there is no other: that
+ * number changes too fast to plan by.
  */
 function closestLimit({ limits, violated }: Decision): LimitState {
   if (limits.length === 1) return limits[0] as LimitState
@@ -182,7 +183,7 @@ function inTime(limits: readonly LimitState[]): readonly LimitState[] {
   return found.length > 0 ? found : limits
 }
 
-/** When the limit has more, in ms from now. If a limit of requests in flight denied, that is when the client should retry. */
+/** When the limit has more units, in ms from now. If a limit of requests in flight denied: when the client should retry. */
 function resetMsFor({ name, windowMs, resetMs }: LimitState, { violated, retryAfterMs }: Decision): number {
   return windowMs === 0 && violated.includes(name) ? (retryAfterMs ?? 0) : resetMs
 }
@@ -196,8 +197,8 @@ interface Fixed {
 }
 
 /**
- * The longest `RateLimit-Policy` and `RateLimit`, in bytes: they are ASCII. Clients and proxies refuse a response whose headers are
- * too long, Node's own above 16 kB, and names can be long and many.
+ * The longest `RateLimit-Policy` and `RateLimit`, in bytes: they are ASCII. There can be many limits with long names, and
+ * clients and proxies refuse responses with too many bytes of headers: Node's client above 16 kB.
  */
 const LONGEST = 4096
 
@@ -256,7 +257,7 @@ function toListValues(
   }
 }
 
-/** Indices of the limits that both values have room for, in order. What denied comes first, then what has the least left. */
+/** Indices of the limits that both values have room for, in order. Limits that denied are kept first, then those with the least left. */
 function closestThatFit(decision: Decision, { items }: Fixed, keys: readonly string[]): number[] {
   const { limits, violated } = decision
   const rank = (i: number): number =>
@@ -311,9 +312,9 @@ export function toPolicyName(name: string): string {
 /** The parameter `pk`. Hashed, since the draft allows no sensitive data in it. */
 function partitionKeyFor({ id, kind = 'id' }: Subject, hide?: HideId): string {
   const whose = `${kind}:${id}`
-  // Not the hash that the store's keys have, so that neither can be derived from the other.
+  // Another hash than in the store's keys, so that neither can be derived from the other.
   const hash = hide ? hide(`pk ${whose}`) : sha256(whose, 'utf8')
-  // 12 characters are 9 bytes. A Byte Sequence has the other alphabet of base64.
+  // 12 characters are 9 bytes. A Byte Sequence uses the standard alphabet of base64.
   return `${DRAFT_11.partitionKey}:${hash.slice(0, 12).replaceAll('-', '+').replaceAll('_', '/')}:`
 }
 

@@ -30,8 +30,8 @@ import { watchIdentity, type IdentityWatch } from './who/identity-watch.js'
 import { compileList, type List } from './who/lists.js'
 
 /**
- * Creates the limiter behind an adapter. It handles requests in the same way for all frameworks: it finds the subjects and
- * the cost, has the request decided, sets headers, and answers a denied request.
+ * Creates the limiter behind an adapter. It handles requests the same way for all frameworks: it finds the subjects and
+ * the cost, gets a decision, sets the headers, and answers a denied request.
  *
  * @throws {ConfigError} when an option is wrong
  */
@@ -46,12 +46,12 @@ export function createHttpLimiter<Req extends object, Res>(
 /** Who pays for a request. */
 type Payers = readonly [Subject, ...Subject[]]
 
-/** How a limiter was made. */
+/** What a limiter was made for. */
 interface Origin<Req> {
   readonly making?: MakingWatch | undefined
   /** Given for a route, as in CountedBy. Default: the limiter itself. */
   readonly family?: object
-  /** Given for the part of a route that decides requests which its family has let in. */
+  /** Set for the part of a route that decides requests which its family has let in. */
   readonly amends?: AmendOptions<Req>
 }
 
@@ -93,7 +93,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#options = { ...options }
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
-    // Last, after all options were checked: nobody could close a limiter that the caller never gets.
+    // After all other options were checked: if one is wrong, the caller gets no limiter and so cannot close it.
     this.limiter = limiter ?? createOwnLimiter(options)
     this.#shedder = createShedder(adapter, options.shed, this.limiter)
     this.#warn = internalsOf(this.limiter).warn
@@ -114,7 +114,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#making?.met(this.#warn)
     const before = this.#hasFamily ? lastOf(req, this.#family) : undefined
     if (before && this.#onTop) return this.#onTop.admit(req, res)
-    // A route has decided it before, for everything that it asks.
+    // A route has decided it already, for everything that the route asks for.
     if (before?.by.isOfRoute) return true
     if (!isLimited(this.#adapter, req, this.#options.methods)) return this.#checkBlocked(req, res)
     const { skip } = this.#options
@@ -151,7 +151,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return new RequestLimiter(this.#adapter, options, { family, amends })
   }
 
-  /** Keeps the client's address while a promise is pending, since the client may disconnect meanwhile. */
+  /** Keeps the client's address while a promise is pending, since the client may disconnect meanwhile. Returns what it is given. */
   #await<T>(req: Req, given: T): T {
     if (isPromise(given)) this.#addresses.set(req, this.#ipOf(req))
     return given
@@ -230,13 +230,13 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return chain(limits, (own) => this.#consume(req, res, this.#withLimits(subjects, own)))
   }
 
-  /** Gives the subject that pays the limits that the option `limit` returned. */
+  /** Gives the limits that the option `limit` returned to the subject that pays. */
   #withLimits([payer, ...others]: Payers, limits: OwnLimits | null | undefined): Payers {
     if (!isNone(limits)) return [withLimits(payer, limits), ...others]
     const hasNoPlans = internalsOf(this.limiter).planNames()?.length === 0
     if (!isNone(payer.limits) || !hasNoPlans) return [payer, ...others]
     const expected = "limits such as '40/min' or ['40/min', '1000/day'], or 'unlimited'"
-    const message = `limit: the function gave ${show(limits)}, expected ${expected}; for the plan of the subject give plans, too`
+    const message = `limit: the function returned ${show(limits)}, expected ${expected}; to use the subject's plan, give plans, too`
     throw new TollgateError('ERR_TOLLGATE_SUBJECT', message)
   }
 
@@ -275,9 +275,9 @@ function isUnknown({ id, kind }: Subject): boolean {
 }
 
 /**
- * Decides a request in a framework that continues by a callback, such as Express.
+ * Decides a request in a framework that continues by calling `next`, such as Express.
  *
- * @param next called without an argument to continue, with an error when `admit` threw or rejected; not called when the
+ * @param next called without an argument to continue, and with an error if `admit` threw or rejected. Not called if the
  *             request was answered
  */
 export function admitThen<Req, Res>(
@@ -308,8 +308,8 @@ function goOn(pending: Promise<boolean>, next: (thrown?: object) => void): void 
 }
 
 /**
- * Prepares a value thrown by a user's function for a framework's error handling. Objects stay as they are, since
- * frameworks read their `statusCode`. Other values become an Error: to Express `next(undefined)` means success, and
+ * Prepares a value that a user's function threw for a framework's error handling. Objects stay as they are, since
+ * frameworks read their `statusCode`. Other values become an Error: in Express `next(undefined)` means success, and
  * `next('route')` skips a route.
  */
 export function toThrown(thrown: unknown): object {

@@ -20,13 +20,13 @@ none is ever limited. Call it once, outside the handler: const limit = rateLimit
 
 /** How many limiters of this process were created inside a handler and have not seen a second request. */
 let unused = 0
-/** Fewer such limiters can be intended: created and kept at the first request of a route, or in a test. */
+/** Fewer such limiters can be intended: each made once, at the first request of its route, or in a test. */
 const MOST_LAZY = 10
 let hasWarned = false
 
 /**
- * Detects a limiter that is created inside a request handler: it gets its first request in the same tick in which it was
- * created. Warns when there are ten that have seen a single request.
+ * Detects a limiter that is created inside a request handler: it gets its first request in the tick in which it was
+ * created. Warns when there are ten that have seen only one request.
  */
 export class MakingWatch {
   #state: 'new' | 'made for a request' | 'fine' = 'new'
@@ -57,8 +57,8 @@ const warnedOfProxy = new Set<string>()
 const warnedOfTrust = new Set<string>()
 
 /**
- * Warns once per process of each of two wrong settings. If the framework does not trust the proxy in front, all clients
- * behind it count as one. If it trusts every proxy, clients can choose their address, and are never limited.
+ * Warns of two wrong settings, each once per process. If the framework does not trust the proxy in front, all clients
+ * behind it count as one. If it trusts every proxy, clients can choose their address and are never limited.
  */
 export function warnOfProxy<Req>(adapter: HttpAdapter<Req, never>, req: Req, warn: Warn): void {
   const { header, trustsProxy, trustsAll, framework, trustSetting } = adapter
@@ -69,7 +69,7 @@ export function warnOfProxy<Req>(adapter: HttpAdapter<Req, never>, req: Req, war
     if (warnedOfProxy.has(framework)) return
     warnedOfProxy.add(framework)
     const problem = `A request has a forwarded header, but ${framework} trusts no proxy at its address, so all clients behind that proxy count as one.`
-    const remedy = `If there is a proxy, set it, such as by ${trustSetting}. If not, a client made the header up.`
+    const remedy = `If there is a proxy, trust it, for example with ${trustSetting}. If not, a client made the header up.`
     warn('TOLLGATE_PROXY', `${problem} ${remedy}`)
   } else if (!warnedOfTrust.has(framework) && trustsAll?.(req)) {
     warnedOfTrust.add(framework)

@@ -13,7 +13,7 @@ import { readShed } from './shedding/shedder.js'
 import { byBearerToken, byJwtClaim } from './who/credentials.js'
 import { byHeader, byIp } from './who/identify.js'
 
-/** What to type in place of a cost of 0. */
+/** What to write instead of a cost of 0. */
 export const USE_SKIP = '; to let a request pass uncounted use skip: (req) => ...'
 
 export const HTTP_OPTIONS: readonly string[] = [...ONLY_HTTP_OPTIONS, 'cost', 'group', 'stacked']
@@ -33,7 +33,7 @@ const KNOWN: KnownOptions = {
   errorOfWhole,
   remedyOf,
 }
-/** Without the options that make the limiter: they are the same for all routes. */
+/** Without the options that make the limiter, which are the same for all routes. */
 const KNOWN_AT_ROUTE: KnownOptions = {
   names: ROUTE_OPTIONS,
   example: '{ cost: 5 }',
@@ -100,7 +100,7 @@ export function checkRouteOptions(own: unknown): void {
   needOptions(own, KNOWN_AT_ROUTE)
 }
 
-/** Properties of requests in most frameworks, also those that plugins add. A decision stored there would overwrite them. */
+/** Properties that requests have in most frameworks, also from plugins. A decision stored there would overwrite them. */
 const TAKEN = (
   'app auth baseUrl body complete cookies host hostname httpVersion id ip ips log method originalUrl params path protocol ' +
   'query raw rawHeaders res route routeOptions secure server session signedCookies state url user'
@@ -156,7 +156,7 @@ function refuseUncalled(identify: unknown): void {
   throw new ConfigError('identify', `${name} was given without calling it: write identify: ${called}`)
 }
 
-/** Whether this is a request of Node or Express, or a context of Koa: then rateLimit itself was mounted as middleware. */
+/** Whether this is a request of Node or Express, or a context of Koa: then `rateLimit` itself was mounted as middleware. */
 function isOfRequest(given: unknown): boolean {
   return attempt(
     () =>

@@ -15,18 +15,18 @@ import type { ShedOption } from './shedding/shedder.js'
 import type { Identify } from './who/identify.js'
 import type { ListOption } from './who/lists.js'
 
-/** The options of every adapter. `Req` and `Res` are the framework's request and response. */
+/** The options of each adapter's `rateLimit`. `Req` and `Res` are the framework's request and response. */
 export interface RateLimitOptions<Req = unknown, Res = unknown, Plans extends string = string>
   extends Omit<LimiterOptions<Plans>, 'limit'>, Omit<ScopeOptions, 'limit'>, DenialOptions {
   /**
-   * The limits of the only plan; with `limiter`, those of this `group`. Or a function of the request: its limits hold for the
-   * subject that pays, as if it brought them, and undefined means the plan of the subject. It may be async. Such limits
-   * use the same counters as the plan would, also in a `group`.
+   * The limits of the only plan; with `limiter`, the limits of this `group`. Or a function that returns the limits for a
+   * request, which may be async. They hold for the subject that pays, in place of its plan and in the same counters, also
+   * in a `group`. If it returns undefined, the subject's plan holds.
    *
    * @example limit: (req) => req.tenant.limits // ['40/min', '1000/day']
    */
   readonly limit?: LimitInput | readonly LimitInput[] | LimitOf<Req> | undefined
-  /** An existing limiter, made by `createLimiter`, to share it. Replaces the options that would make one. */
+  /** A limiter to share, made by `createLimiter`. It replaces the options that would make one. */
   readonly limiter?: Limiter | undefined
   /** Who a request counts against. Default: the client's address, on the default plan. */
   readonly identify?: Identify<Req, NoInfer<Plans>> | undefined
@@ -35,53 +35,53 @@ export interface RateLimitOptions<Req = unknown, Res = unknown, Plans extends st
   /** Returns true for requests that are not limited at all, such as health checks. */
   readonly skip?: ((req: Req) => MaybePromise<boolean>) | undefined
   /**
-   * The methods that are limited, in upper case; GET includes HEAD. Default: all, except CORS preflight requests, which
-   * browsers send by themselves: OPTIONS with both `Origin` and `Access-Control-Request-Method`. For other methods
-   * `identify` is not called, so a `blocked` plan does not hold there; a `blockList` of addresses does.
+   * The methods that are limited, in upper case. GET includes HEAD. Default: all requests except CORS preflights, which
+   * browsers send by themselves: OPTIONS with both `Origin` and `Access-Control-Request-Method`. For other requests
+   * `identify` is not called, so a `blocked` plan does not stop them. A `blockList` of addresses does.
    */
   readonly methods?: readonly string[] | undefined
   /** Who is not limited at all: ids, client addresses and networks such as `10.0.0.0/8`, or a function. */
   readonly allowList?: ListOption<Req> | undefined
-  /** Who gets 403, written like `allowList`. A request that is on both lists is allowed. */
+  /** Who always gets 403, written like `allowList`. A request that is on both lists is allowed. */
   readonly blockList?: ListOption<Req> | undefined
   /**
-   * Called when the response is over. If it returns true, the request gets its units back: for example after an error,
-   * or when a cache answered. `status` is undefined if nothing was answered. Do not refund aborted requests: a client that
-   * always disconnects early is never limited.
+   * Gives a request's units back if it returns true, for example after an error or when a cache answered. Called when the
+   * response is over. `status` is undefined if nothing was answered. Do not refund aborted requests: a client that always
+   * disconnects early would never be limited.
    *
    * @example refundWhen: ({ status = 0 }) => status >= 500
    */
   readonly refundWhen?: ((end: ResponseEnd, req: Req, res: Res) => MaybePromise<boolean>) | undefined
   /**
-   * Refuses requests with 503 while this process is overloaded, before any limit is asked. Plans are refused in this order,
-   * and those that are not named come last. Default: false, never.
+   * Refuses requests with 503 while this process is overloaded, before they take any units. Plans are refused in this
+   * order, and plans that are not named come last. Default: false, never.
    *
    * @example shed: ['free', 'starter']
    */
   readonly shed?: ShedOption<Req> | undefined
-  /** Which rate limit headers to send; false for none. `Retry-After` of a denial is always sent. */
+  /** Which rate limit headers to send; false for none. `Retry-After` of a denial is sent in any case. */
   readonly headers?: HeaderOptions | false | undefined
-  /** Makes the body of a denial in place of the problem details: a string, or an object that is sent as JSON. */
+  /** Returns the body of a denial, in place of problem details: a string, or an object that is sent as JSON. */
   readonly body?: ((decision: Decision, req: Req) => unknown) | undefined
   /**
-   * Answers a denied request instead of Tollgate. The rate limit headers are set already, and the status is 429, 403 or
-   * 503, unless it sets another. `decision.reason` says why: a limit, the block list, or a store that failed. In Fastify it
-   * can return its answer, as handlers do.
+   * Answers a denied request instead of Tollgate. The rate limit headers are set already. So is the status: 429, 403 or
+   * 503, and you can set another. `decision.reason` says why the request was denied. In Fastify the function can return
+   * its answer, as handlers do.
    */
   readonly onDenied?: ((req: Req, res: Res, decision: Decision) => MaybePromise<unknown>) | undefined
   /**
-   * The property of the request, or in Koa of `ctx.state`, that holds the decision. If a request passes several
-   * limiters, give each its own name, or read all decisions with `decisionsOf`. Default: `rateLimit`.
+   * The property that holds the decision: of the request, or in Koa of `ctx.state`. If a request passes several limiters,
+   * give each its own name, or read all decisions with `decisionsOf`. Default: `rateLimit`.
    */
   readonly requestProperty?: string | undefined
   /**
-   * Gives `decision` and `limited` events a second argument that describes the request: a `RequestContext` (method,
-   * route and address) with true, or the result of a function. Default: false.
+   * Gives `decision` and `limited` events a second argument that describes the request: with true a `RequestContext`
+   * (method, route and address), or what your function returns. Default: false.
    */
   readonly eventContext?: EventContextOption<Req> | undefined
 }
 
-/** The limits for the subject that pays; undefined: those of its plan. */
+/** Returns the limits for the subject that pays; undefined for those of its plan. */
 export type LimitOf<Req> = (req: Req) => MaybePromise<OwnLimits | null | undefined>
 
 /** The option `limit`, if it is a function of the request. */
@@ -89,7 +89,7 @@ export function limitFunction<Req>({ limit }: { readonly limit?: unknown }): Lim
   return typeof limit === 'function' ? (limit as LimitOf<Req>) : undefined
 }
 
-/** The second argument of `decision` and `limited` events with `eventContext: true`. */
+/** What describes a request in `decision` and `limited` events, with `eventContext: true`. */
 export interface RequestContext {
   /** The method in upper case. */
   readonly method: string
@@ -99,6 +99,7 @@ export interface RequestContext {
   readonly address: string | undefined
 }
 
+/** True for a `RequestContext`, or a function that returns an object to describe the request. */
 export type EventContextOption<Req> = boolean | ((req: Req) => object | undefined)
 
 /** The options that a route can override: all except those that make the limiter. */
@@ -123,7 +124,7 @@ export function scopeOptions({ limiter, ...options }: RateLimitOptions<never, ne
   return pick(options, hasOwn ? SCOPE_OPTIONS : ['group', 'stacked'])
 }
 
-/** The options of a route: its own, and for the rest those of the limiter around it, which it shares. */
+/** The options of a route: its own, and for the rest those of the limiter around it. Both share one limiter. */
 export function routeOptions<Req, Res>(
   outer: RateLimitOptions<Req, Res>,
   own: RouteOptions<Req, Res>,
@@ -138,7 +139,10 @@ export function routeOptions<Req, Res>(
   return { ...Object.fromEntries(shared), limiter, ...givenOf(own), ...stacked }
 }
 
-/** The options of a route for requests that were let in: unless the route says otherwise, the same subjects pay the same cost. */
+/**
+ * The options of a route for requests that were let in. Unless the route says otherwise, the same subjects pay the same
+ * cost.
+ */
 export function onTopOptions<Req extends object, Res>(
   outer: RateLimitOptions<Req, Res>,
   own: RouteOptions<Req, Res>,
@@ -164,16 +168,16 @@ const HASH = 10
 const PLAIN = /^(?:\/:?[\w-]+)*$/
 
 /**
- * The name of the group that counts one route: `GET.reports..id`. Where it would be too long, or two routes could have it,
- * it ends with a hash.
+ * Returns the name of the group that counts one route, such as `GET.reports..id`. A name that would be too long, or that
+ * two routes could have, ends with a hash.
  *
- * @param methods the methods of the route; HEAD counts as GET
+ * @param methods the route's methods; HEAD counts as GET
  * @param pattern its path with any prefix, such as `/reports/:id`; a slash at the end makes no difference
- * @param more    what else tells it from other routes, such as its host
+ * @param more    what else distinguishes it from other routes, such as its host
  */
 export function groupForRoute(methods: string | readonly string[], pattern: string, more = ''): string {
   const all = [methods].flat().map((method) => (method === 'HEAD' ? 'GET' : method))
-  // One method is enough, since no other route has it on this path. So the HEAD route that a framework adds counts with GET.
+  // One method is enough, since no other route has it on this path. A HEAD route that a framework adds counts with GET.
   const [method = ''] = all.includes('GET') ? ['GET'] : all.toSorted()
   const path = pattern.replace(/\/+$/, '')
   const name = method + path.replace(/[^\w-]/g, '.')

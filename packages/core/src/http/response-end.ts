@@ -8,7 +8,7 @@ const WATCH = Symbol('tollgate.responseWatch')
 
 interface Watched extends ServerResponse {
   [WATCH]?: Watch
-  /** Of HTTP/2. */
+  /** Only in HTTP/2. */
   readonly stream?: {
     readonly aborted?: boolean
     readonly sentHeaders?: Readonly<Record<string, unknown>>
@@ -16,8 +16,9 @@ interface Watched extends ServerResponse {
 }
 
 /**
- * Calls the listener once when a response is over: it was sent, or its connection closed. A connection that was taken over,
- * such as by a WebSocket, belongs to its response until it closes. For the `onEnd` of adapters based on Node's HTTP server.
+ * Calls the listener once when a response is over: it was sent, or its connection closed. If something such as a WebSocket
+ * took the connection over, the response is over when the connection closes. For the `onEnd` of adapters on Node's HTTP
+ * server.
  */
 export function onResponseEnd(response: ServerResponse, listener: Listener): void {
   const watched = response as Watched
@@ -25,7 +26,7 @@ export function onResponseEnd(response: ServerResponse, listener: Listener): voi
   watched[WATCH].add(listener)
 }
 
-/** Calls all listeners for one response. One listener of Node's serves them, so that Node sees no leak. */
+/** Calls all listeners for one response. They share one listener on the response, so that Node does not warn of a leak. */
 class Watch {
   readonly #response: Watched
   /** The watches of all responses of the connection. */
@@ -47,8 +48,8 @@ class Watch {
     // Injected requests, as in tests, may finish but never close.
     this.#response.once('finish', over)
     this.#response.once('close', over)
-    // A response has no socket while it waits behind others of a pipeline, or once the connection was taken over. Then only
-    // the connection knows of its end.
+    // A response has no socket while it waits behind others in a pipeline, or once the connection was taken over. Then only
+    // the connection reports the end.
     this.#ofConnection = socket && watchesOf(socket).add(this)
   }
 
@@ -82,7 +83,7 @@ function statusOf({
   statusCode,
   stream,
 }: Watched): number | undefined {
-  // Without a socket it is written to a buffer that is never sent.
+  // Without a socket, the response is written to a buffer that is never sent.
   if (!headersSent || (socket === null && !writableFinished)) return undefined
   const sent = stream?.sentHeaders?.[':status']
   return typeof sent === 'number' ? sent : statusCode
@@ -102,7 +103,7 @@ function watchesOf(socket: Socket): Set<Watch> {
   return watches
 }
 
-/** Whether the client of a connection has disconnected. For the `hasLeft` of adapters based on Node's HTTP server. */
+/** Whether a connection's client has disconnected. For the `hasLeft` of adapters on Node's HTTP server. */
 export function hasLeft(socket: Socket | undefined): boolean {
   // Mock requests have no socket.
   if (!socket) return false

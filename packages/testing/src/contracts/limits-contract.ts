@@ -62,7 +62,7 @@ export function limitsContract(name: string, serve: Serve, makeStore: () => Stor
       expect(await statuses(url, 1, acme('2/mn'))).toEqual([500])
       expect(errors.map(({ code }) => code)).toEqual(['ERR_TOLLGATE_SUBJECT', 'ERR_TOLLGATE_SUBJECT'])
       expect(errors[0]?.message).toBe(
-        "limit: the function gave undefined, expected limits such as '40/min' or ['40/min', '1000/day'], or 'unlimited'; for the plan of the subject give plans, too",
+        "limit: the function returned undefined, expected limits such as '40/min' or ['40/min', '1000/day'], or 'unlimited'; to use the subject's plan, give plans, too",
       )
       expect(errors[1]?.message).toContain("subject.limits[0]: got '2/mn'")
     })

@@ -70,7 +70,7 @@ export function shedContract(name: string, serve: Serve, makeStore: () => Store 
         type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
         title: 'Temporary Reduced Capacity',
         status: 503,
-        detail: 'The service has too much to do at the moment. Try again shortly.',
+        detail: 'The service is overloaded at the moment. Try again shortly.',
         code: 'overloaded',
       })
       expect(['1', '2', '3']).toContain(headers.get('retry-after'))

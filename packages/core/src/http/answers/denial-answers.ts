@@ -56,7 +56,7 @@ export class DenialAnswers<Req, Res> {
     })
   }
 
-  /** If `onDenied` throws, the status of the denial is taken back, so that the answer to the error does not begin with it. */
+  /** Leaves the answer to `onDenied`. If that throws, the preset status is undone, so that the answer to the error has its own. */
   #leaveTo(onDenied: OnDenied<Req, Res>, { req, res, decision }: Denied<Req, Res>): MaybePromise<boolean> {
     const preset = statusFor(decision)
     const before = this.#adapter.setStatus(res, preset)
@@ -78,13 +78,13 @@ export class DenialAnswers<Req, Res> {
   }
 }
 
-/** Far more than a flood needs, which is one for each second of its wait. When there are more, all are forgotten. */
+/** Far more than a flood needs, which is one for each second of its wait. With more, all are forgotten. */
 const MOST_BODIES = 500
 const MOST_TYPES = 100
 /** Longer Accept headers are not cached, so that clients cannot fill the memory with them. */
 const LONGEST_KEPT = 200
 
-/** A body, and all that it depends on. */
+/** A body, and everything that it depends on. */
 interface Latest {
   readonly limits: object
   readonly seconds: number
@@ -95,14 +95,14 @@ interface Latest {
 }
 
 /**
- * Renders the denials of one limiter or route. Bodies are cached by everything that they depend on, so that denying a flood
- * of requests costs little.
+ * Renders the denials of one limiter or route. Caches bodies by everything that they depend on, so that denying a flood of
+ * requests costs little.
  */
 export class DenialBodies {
   readonly #namePlan: boolean | undefined
   #ofLimits = new WeakMap<object, Map<string, Rendered>>()
   #size = 0
-  /** Most denials of a flood are like the one before, and a key for each would take longer than the rest. */
+  /** Most denials in a flood are like the one before, and building a key for each would take longer than the rest. */
   #latest: Latest | undefined
   readonly #types = new Map<string, ProblemType>()
 
@@ -156,8 +156,8 @@ export class DenialBodies {
 }
 
 /**
- * Whether the body can be kept for other denials with the same limits, violated limit, cost and seconds to wait. Not if a date
- * is written for a longer wait, nor if the store did not decide: then the limits are another array each time.
+ * Whether the body can be kept for other denials with the same limits, violated limit, cost and seconds to wait. Not for a
+ * long wait, whose text has a date. Not if the store did not decide: then the limits are another array each time.
  */
 function isKept({ reason, limits, violated }: Decision, { waitMs }: Retry): boolean {
   return (

@@ -7,19 +7,19 @@ import { detailFor } from './detail.js'
 /** How denials are answered. */
 export interface DenialOptions {
   /**
-   * Adds a random time of up to this many ms to `Retry-After`, so that not all clients return at once. A
-   * wait that `maxRetryAfterMs` shortens gets a random time less than that instead. Default: 0.
+   * Adds a random time of up to this many ms to `Retry-After`, so that not all clients return at once. If
+   * `maxRetryAfterMs` shortens the wait, the random time is subtracted instead. Default: 0.
    */
   readonly retryJitterMs?: number | undefined
   /**
-   * The longest `Retry-After`, in ms, rounded down to whole seconds. Default: 2147483647, the longest timer of
-   * JavaScript. If told to wait longer, many HTTP clients do not wait at all and retry at once.
+   * The longest `Retry-After`, in ms, rounded down to whole seconds. Default: 2147483647, JavaScript's longest timer. With
+   * a longer wait, many HTTP clients do not wait at all and retry at once.
    */
   readonly maxRetryAfterMs?: number | undefined
   /**
-   * Whether the text of a denial names the client's plan. Headers and `violated-policies` contain the names of limits. If
-   * a request has several subjects, the limits of the second and later ones begin with the plan, as in `free.minute`:
-   * give these subjects a `label` to hide it there. Default: true.
+   * Whether the text of a denial names the client's plan. Headers and `violated-policies` name limits in any case. If a
+   * request has several subjects, the limit names of all but the first begin with their plan, such as `free.minute`. Give
+   * these subjects a `label` to hide it there. Default: true.
    */
   readonly namePlan?: boolean | undefined
 }
@@ -36,13 +36,13 @@ export function checkDenialOptions({ retryJitterMs, maxRetryAfterMs, namePlan }:
 
 /** When a denied client may retry. */
 export interface Retry {
-  /** In ms, with jitter, not shortened by `maxRetryAfterMs`: for the text of the denial. */
+  /** For the text of the denial: in ms, with jitter, not shortened by `maxRetryAfterMs`. */
   readonly waitMs: number
   /** The value of `Retry-After`: whole seconds, at least 1. */
   readonly seconds: number
 }
 
-/** Undefined when waiting would not help. */
+/** When a denied client may retry, with jitter. Undefined when waiting would not help. */
 export function retryFor({ retryAfterMs }: Decision, options: DenialOptions = {}): Retry | undefined {
   if (retryAfterMs === null) return undefined
   const { retryJitterMs = 0, maxRetryAfterMs = LONGEST_TIMER_MS } = options
@@ -52,7 +52,7 @@ export function retryFor({ retryAfterMs }: Decision, options: DenialOptions = {}
     const waitMs = retryAfterMs + share * Math.min(retryJitterMs, longestMs - retryAfterMs)
     return { waitMs, seconds: Math.max(toSeconds(waitMs), 1) }
   }
-  // Such a client comes too early in any case. Spread below the longest, or all of them would come back at once.
+  // Such a client comes back too early in any case. Spread below the longest wait, or all of them would come back at once.
   const earlierMs = share * Math.min(retryJitterMs, longestMs - 1000)
   return { waitMs: retryAfterMs + share * retryJitterMs, seconds: toSeconds(longestMs - earlierMs) }
 }
@@ -90,7 +90,7 @@ const REDUCED_CAPACITY = {
   title: 'Temporary Reduced Capacity',
   status: 503,
 } as const
-/** The problems that have nothing to do with a limit. */
+/** The problems that do not come from a limit. */
 const PROBLEMS: { readonly [Reason in NonNullable<Decision['reason']>]?: Problem } = {
   blocked: {
     type: 'about:blank',
@@ -106,12 +106,15 @@ const PROBLEMS: { readonly [Reason in NonNullable<Decision['reason']>]?: Problem
   },
   overloaded: {
     ...REDUCED_CAPACITY,
-    detail: 'The service has too much to do at the moment. Try again shortly.',
+    detail: 'The service is overloaded at the moment. Try again shortly.',
     code: 'overloaded',
   },
 }
 
-/** The status of a denial: 429 by a limit, 503 when the store could not answer or the process is overloaded, 403 for the block list. */
+/**
+ * The status of a denial: 429 by a limit, 503 when the store could not answer or the process is overloaded, 403 for a
+ * subject that is blocked.
+ */
 export function statusFor({ reason }: Decision): Problem['status'] {
   return (reason && PROBLEMS[reason]?.status) ?? 429
 }
@@ -160,8 +163,8 @@ export function renderBody(status: number, body: unknown): Rendered {
 const LONGEST_READ = 1000
 
 /**
- * Picks the media type of problems that an Accept header prefers. Among equals the first wins. If none is acceptable the
- * first is used too, since a denial must be answered with something.
+ * Picks the media type of problems that an Accept header prefers. Among equals, the first wins. If none is acceptable, the
+ * first is used too, since a denial needs some answer.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9110#field.accept
  */

@@ -17,13 +17,13 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
 export const LONGEST_WAIT_IN_WORDS_MS = 6 * HOUR
 
 /**
- * Plan names that are no product, so clients do not see them: the plan that the option `limit` makes, and limits that a
- * subject brings.
+ * Plan names that clients do not see, because you do not sell them: the plan that the option `limit` makes, and limits
+ * that a subject brings.
  */
 const UNNAMED: readonly string[] = ['default', OWN_LIMITS]
 
 /**
- * The text of a denial for people: which limit was reached, how long to wait, or what to do instead.
+ * The text of a denial, for people: which limit was reached, how long to wait, or what to do instead.
  *
  * @param waitMs `Retry-After` in ms, before `maxRetryAfterMs` shortens it; undefined when waiting would not help
  */
@@ -39,7 +39,7 @@ export function detailFor(decision: Decision, waitMs: number | undefined, namePl
   const when = whenFor(denial, waitMs)
   const isByCost = cost > 1 && denial.limits.some(({ windowMs }) => windowMs > 0)
   const asked = isByCost ? `${allowance}, and this request takes ${plural(cost, 'unit')}` : allowance
-  // The client has not used up what the plan allows: a text that says so would send it to support.
+  // The client has not used up what the plan allows. If the text said so, the client would ask support why.
   const sentence = denial.isOfShare ? `${asked}. At the moment only a part of that is available` : asked
   if ('after' in when) return `${capitalised(sentence)}; try again in ${when.after}.`
   return `${capitalised(sentence)}; ${cost > 1 ? 'try again' : 'the next is possible'} on ${when.on}.`
@@ -68,7 +68,7 @@ function startFor(atMs: number | undefined): number {
   return atMs !== undefined && Math.abs(atMs - now) < CLOCKS_PART_MS ? atMs : now
 }
 
-/** `the pro plan allows 100 requests a minute`. Several plans or places are joined by `and`. Begins in lower case. */
+/** `the pro plan allows 100 requests a minute`. Begins in lower case, and joins several plans or places by `and`. */
 function allowanceFor(limits: readonly DenyingLimit[], noun: string, namePlan: boolean): string {
   if (limits.length === 1) return clauseFor(limits, noun, namePlan)
   const clauses = new Map<string, DenyingLimit[]>()
@@ -146,8 +146,8 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 const MOST_FORMATS = 1000
 
 /**
- * A date and time, rounded up to the minute: `1 December 2026, 00:00 (Europe/Berlin)`. Where clocks are set back and
- * show that time twice, it says which one: `1 November 2026, 01:30 GMT-4 (America/New_York)`.
+ * A date and time, rounded up to the minute: `1 December 2026, 00:00 (Europe/Berlin)`. If clocks are set back and show
+ * that time twice, it says which one is meant: `1 November 2026, 01:30 GMT-4 (America/New_York)`.
  *
  * @param atMs ms since 1970
  */
@@ -160,7 +160,7 @@ export function dateInWords(atMs: number, timeZone: string): string {
   return `${of('day')} ${of('month')} ${of('year')}, ${time} (${timeZone})`
 }
 
-/** The offset from UTC if clocks show this time twice, since they are set back; else empty. */
+/** The offset from UTC if clocks are set back and show this time twice; otherwise empty. */
 function whichOfTwo(atMs: number, timeZone: string): string {
   const { offsetAt } = zoneOf(timeZone)
   const offset = offsetAt(atMs)

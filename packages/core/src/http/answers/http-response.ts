@@ -14,8 +14,9 @@ import {
   type DenialOptions,
 } from './denial.js'
 
+/** Options of `toHttpResponse` and `refuseUpgrade`. */
 export interface HttpResponseOptions extends DenialOptions {
-  /** The `Accept` header of the request. Without it the body is problem details. */
+  /** The request's `Accept` header. Without it, the body is problem details as JSON. */
   readonly accept?: string | null | undefined
   /** Which rate limit headers to send; false for none. `partitionKey` is not available here. */
   readonly headers?: Omit<HeaderOptions, 'partitionKey'> | false | undefined
@@ -23,11 +24,11 @@ export interface HttpResponseOptions extends DenialOptions {
 
 /** A decision as the status, headers and body of an HTTP response. */
 export interface HttpResponse {
-  /** 429, 503 or 403; undefined when the request is allowed, since the application answers it then. */
+  /** 429, 503 or 403; undefined if the request is allowed, since then the application answers it. */
   readonly status: number | undefined
   /** Set these on the response, allowed or denied. A denial also has `Content-Type`. */
   readonly headers: Readonly<Record<string, string>>
-  /** Undefined when the request is allowed. */
+  /** Undefined if the request is allowed. */
   readonly body: string | undefined
 }
 
@@ -41,9 +42,9 @@ const onRecord: HeaderAccess<Headers> = {
 const ANSWER_OPTIONS = ['accept', 'headers', 'retryJitterMs', 'maxRetryAfterMs', 'namePlan']
 
 /**
- * Turns a decision into status, headers and body, the same as the adapters send. For servers that have no adapter.
+ * Turns a decision into the status, headers and body that adapters send, for servers that have no adapter.
  *
- * @throws {ConfigError} when an option is wrong, or the first argument is no decision
+ * @throws {ConfigError} when an option is wrong, or the first argument is not a decision
  * @example
  * const { status, headers, body } = toHttpResponse(await limiter.consume(id), { accept: req.headers.accept })
  * for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
@@ -77,7 +78,7 @@ function checkAccept(given: unknown): void {
 }
 
 const usualWriter = createHeaderWriter<Headers>()
-/** A writer for each options object. Most callers keep theirs in a constant, and a writer caches header values. */
+/** One writer for each options object. Most callers keep theirs in a constant, and a writer caches header values. */
 const writers = new WeakMap<object, HeaderWriter<Headers>>()
 
 function writerFor(options: HttpResponseOptions['headers']): HeaderWriter<Headers> {
@@ -129,17 +130,18 @@ function isAmount(given: unknown): boolean {
 }
 
 /**
- * A denial that goes to the application's error handler, as in Fastify. The headers of the response are set already.
- * Status and body are here, so that the handler can send them, or a text of its own.
+ * A denial that reaches the application's own error handler, in Fastify. The response's headers are set already. The
+ * handler can send the status and body from this error, or a text of its own.
  */
 export class LimitedError extends TollgateError {
   /**
-   * 429; 403 for the block list; 503 when the store could not answer and the failure policy is `closed`, or when the
-   * process is overloaded.
+   * 429 by a limit; 403 for the block list or a `blocked` plan; 503 when the store could not answer and the failure policy
+   * is `closed`, or when the process is overloaded.
    */
   readonly statusCode: number
   /** The same as `statusCode`: some error handlers read this name. */
   readonly status: number
+  /** The decision that denied the request. */
   readonly decision: Decision
   /** The media type of `body`. */
   readonly contentType: string
@@ -156,12 +158,10 @@ export class LimitedError extends TollgateError {
   }
 }
 
-/** Error handlers often send the message to clients, so it does not contain the subject. */
+/** Error handlers often send the message to clients, so it does not name the subject. */
 function messageFor({ reason, violated }: Decision): string {
   if (reason === 'blocked') return 'This client is blocked'
   if (reason === 'store-unavailable') return 'Rate limits cannot be checked at the moment'
   if (reason === 'overloaded') return 'This process is overloaded'
-  return violated.length > 0
-    ? `Over the rate limit: ${violated.join(', ')}`
-    : 'Not let pass by the rate limiter'
+  return violated.length > 0 ? `Over the rate limit: ${violated.join(', ')}` : 'Denied by the rate limiter'
 }

@@ -1,17 +1,18 @@
 /**
  * How many requests this process should have in flight: Gradient2 of Netflix's concurrency-limits. It compares the current
- * latency with that of the last minute. While they are alike the limit grows, by the square root of itself, which is the
- * queue that it allows. When the current latency is longer, the limit shrinks in proportion, by at most a half.
+ * latency with that of the last minute. While they are alike, the limit grows by its square root, which is the queue that
+ * it allows. When the current latency is longer, the limit shrinks in proportion, by at most a half.
  *
- * Three things differ, since a limit that is too low refuses requests without need. There is no limit until there is a
- * queue: it starts at the requests that are in flight then, and ends when nothing was refused for a while. It takes several
- * windows in a row to see a queue. But while the event loop is late, which is certain, one window is enough, and its latency
- * does not count as normal.
+ * Three things differ, since a limit that is too low refuses requests needlessly:
+ * - There is no limit until there is a queue. It starts at the number of requests in flight then, and ends when nothing was
+ *   refused for a while.
+ * - It takes several slow windows in a row to make a queue.
+ * - A late event loop is a certain sign, so then one window is enough. Its latency does not count as normal.
  *
  * @see https://github.com/Netflix/concurrency-limits
  */
 export interface Gradient {
-  /** The most requests in flight; Infinity while there is no queue. */
+  /** The most requests in flight; Infinity while there is no limit. */
   readonly limit: number
   /** The latency of the last minute, in ms; 0 before the first window. */
   readonly longMs: number
@@ -87,7 +88,7 @@ function limitAfter(
     const isQueue = isLate ? slow > 0 : slow >= SLOW_WINDOWS
     return isQueue && inFlight > floor ? nextLimit(inFlight, slope, isLate) : limit
   }
-  // With so few in flight the limit holds nobody back, and their latency says nothing about it.
+  // With so few in flight, the limit holds no request back, and their latency says nothing about it.
   return inFlight < limit / 2 ? limit : nextLimit(limit, slope, isLate)
 }
 
@@ -95,7 +96,7 @@ function limitAfter(
 function nextLimit(limit: number, slope: number, isLate: boolean): number {
   const smoothing = isLate ? 1 : SMOOTHING
   const next = limit * (1 - smoothing) + (limit * slope + Math.sqrt(limit)) * smoothing
-  // A limit may be below the floor already: it came down while the event loop was late, and grows slowly from there.
+  // A limit may be below the floor already: it shrank while the event loop was late, and grows slowly from there.
   const floor = isLate || limit < FLOOR ? LATE_FLOOR : FLOOR
   return Math.max(floor, next)
 }

@@ -19,7 +19,7 @@ export interface Delays {
 
 const NO_DELAYS: Delays = { delayMs: 0, beforeMs: 0 }
 
-/** Hears about the event loop. */
+/** Gets news of the event loop. */
 export interface LoopListener {
   /** Requests come again after a time without any. */
   onStart(nowMs: number): void
@@ -39,11 +39,13 @@ const ALERT_MS = 1000
 const AGAIN_MS = 500
 
 /**
- * How long requests wait for the event loop, measured by how late a timer is. As in CoDel (RFC 8289) only a standing queue
- * counts, one that no turn of the loop has emptied for a while: bursts pass by themselves, and a turn that was late for a
- * single request held nobody up. `monitorEventLoopDelay` does not do: it reports turns that are over, and a request in the
- * middle of a long turn must know how long that turn has lasted already: a handler that never waits has no two requests in flight,
- * so its queue shows only in the loop.
+ * How long requests wait for the event loop, measured by how late a timer is. As in CoDel (RFC 8289), only a standing
+ * queue counts: one that no turn of the loop has emptied for a while. Bursts pass by themselves, and a turn that was late
+ * for a single request held no other up.
+ *
+ * A request in the middle of a long turn must know how long that turn has lasted already: if handlers never wait, no two
+ * requests are in flight, and the queue shows only in the loop. So `monitorEventLoopDelay` is no help: it reports only
+ * turns that are over.
  */
 export class LoopDelay {
   readonly #timing: Timing

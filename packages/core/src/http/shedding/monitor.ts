@@ -14,13 +14,13 @@ export interface Load extends Delays {
 
 /** A request that was let in. */
 interface Ticket extends UnderWay {
-  /** Its limits are asked, the application works on it, or its response is over. */
+  /** Its limits are being asked, the application works on it, or its response is over. */
   state: 'asking' | 'working' | 'over'
 }
 
-/** A request that takes longer to be decided waits in line, which is no work for the process. */
+/** A request whose decision takes longer is waiting in line, which is no work for the process. */
 const ASKING_MS = 100
-/** A response that takes longer is a stream. It no longer counts as in flight, and its length is not a latency. */
+/** A response that takes longer is a stream. It no longer counts as in flight, and its duration is not a latency. */
 const STREAM_MS = 30_000
 
 /** How busy this process is with requests. */
@@ -93,7 +93,7 @@ export class Monitor {
     this.#delay.ended()
     this.#asking.delete(ticket)
     if (!this.#working.delete(ticket) || tookMs > STREAM_MS) return
-    // A request that failed or was aborted may have been quick for that reason. A long one counts all the same.
+    // A request that failed or was aborted may have been quick for that reason, so it counts only if it took long.
     const isWhole = !end.isAborted && end.status < 400
     if (isWhole || tookMs > this.#gradient.longMs) this.#samples.latency(tookMs)
   }
@@ -145,7 +145,7 @@ const LONGEST_WINDOW_MS = 1000
 /** A window keeps only the latest latencies. */
 const MOST_SAMPLES = 256
 
-/** Collects what happens into windows. */
+/** Measures what happens, in windows of time. */
 class WindowSamples {
   #sinceMs = 0
   #latencies: number[] = []
@@ -174,7 +174,7 @@ class WindowSamples {
    * @returns the window that is over; undefined while it goes on, or when nothing happened in it
    */
   tick({ lateMs, turnMs, hasQueue }: Turn, nowMs: number): Window | undefined {
-    // A long turn weighs more, since more requests meet it.
+    // A long turn weighs more, since more requests arrive in it.
     if (hasQueue) this.#weighedMs += lateMs * turnMs
     this.#turnsMs += turnMs
     const lastedMs = nowMs - this.#sinceMs

@@ -11,9 +11,12 @@ import { monitorOfProcess, type Load, type Monitor } from './monitor.js'
 
 /** Which requests are refused while this process is overloaded. */
 export interface ShedOptions<Req = unknown> {
-  /** Names of plans, the one that is refused first in front. Plans that are not named are refused last, together. */
+  /** Names of plans, in the order in which they are refused. Plans that are not named are refused last, together. */
   readonly plans?: readonly string[] | undefined
-  /** The most requests in flight in this process. A lower limit that is measured holds, too. Default: only that one. */
+  /**
+   * The most requests in flight in this process. Tollgate also measures a limit, and the lower one holds. Default: only the
+   * measured limit.
+   */
   readonly maxInFlight?: number | undefined
   /** How late the event loop may be, in ms, from 10 to 60 000. While it is later, nothing is let in. Default: 50. */
   readonly maxDelayMs?: number | undefined
@@ -21,16 +24,16 @@ export interface ShedOptions<Req = unknown> {
   readonly exempt?: ((req: Req) => MaybePromise<boolean>) | undefined
 }
 
-/** Names of plans, the one that is refused first in front; or options; or false for never. */
+/** Names of plans, in the order in which they are refused; or options; or false for never. */
 export type ShedOption<Req = unknown> = readonly string[] | ShedOptions<Req> | false
 
-/** From when on a limiter refuses. */
+/** Beyond these a limiter refuses requests. */
 export interface Bounds {
   readonly maxInFlight: number
   readonly maxDelayMs: number
 }
 
-/** The option, read. */
+/** The option `shed` with its defaults. */
 interface Shedding<Req> extends Bounds {
   readonly plans: readonly string[]
   readonly exempt: ((req: Req) => MaybePromise<boolean>) | undefined
@@ -38,7 +41,7 @@ interface Shedding<Req> extends Bounds {
 
 const SUCH = "plans in the order in which they are refused, such as ['free', 'starter']"
 
-/** @throws {ConfigError} when it is wrong; whether the plans exist is checked by `needKnownPlans` */
+/** @throws {ConfigError} when it is wrong; `needKnownPlans` checks whether the plans exist */
 export function readShed<Req>(given: ShedOption<Req>): Shedding<Req> | undefined {
   if (given === false) return undefined
   if (!Array.isArray(given) && !isOptions(given)) {
@@ -56,7 +59,7 @@ export function readShed<Req>(given: ShedOption<Req>): Shedding<Req> | undefined
   return { plans: [...(plans ?? [])], maxInFlight: maxInFlight ?? Infinity, maxDelayMs, exempt }
 }
 
-/** @throws {ConfigError} when a plan does not exist; a plan that `setPlans` takes away later never matches */
+/** @throws {ConfigError} when a plan does not exist; a plan that `setPlans` removes later never matches */
 export function needKnownPlans(given: ShedOption<never> | undefined, names: readonly string[]): void {
   const { plans = [] } = (given && readShed(given)) || {}
   plans.forEach((name, i) => {
@@ -101,16 +104,16 @@ export class Shedder<Req extends object, Res> {
     this.#monitor = monitorOfProcess()
     const { plans } = shedding
     this.#ranks = new Map(plans.map((name, rank) => [name, rank]))
-    // If all plans are named, the last of them may use all there is.
+    // If all plans are named, the last of them may use the whole limit.
     const areAllNamed = this.#internals.planNames()?.every((name) => this.#ranks.has(name)) ?? false
     this.#lastRank = areAllNamed ? plans.length - 1 : plans.length
   }
 
   /**
-   * Counts the request from now on, or refuses it.
+   * Lets the request in and counts it from now on, or refuses it.
    *
    * @param subject the one that pays
-   * @returns       the denial of a request that is refused; undefined when it is let in
+   * @returns       the denial if the request is refused; undefined if it is let in
    */
   refusal(req: Req, res: Res, subject: Subject): MaybePromise<Decision | undefined> {
     if (this.#monitor.has(req)) return undefined
@@ -120,7 +123,7 @@ export class Shedder<Req extends object, Res> {
   }
 
   #decide(req: Req, res: Res, subject: Subject): MaybePromise<Decision | undefined> {
-    // If even the plan that is refused first is let in, the plan need not be known. So most requests look none up.
+    // If even the plan that is refused first is let in, the request's plan does not matter. So most requests look none up.
     if (this.#isLetIn(0)) return this.#enter(req, res)
     return chain(this.#internals.planOf(subject), (plan) => {
       const rank = this.#ranks.get(plan ?? '') ?? this.#lastRank
@@ -170,23 +173,23 @@ export function createShedder<Req extends object, Res>(
 }
 
 /**
- * Whether a request is let in, by trunk reservation: a telephone exchange accepts calls of less value only while more
- * than a reserve of its lines is free. Of `ranks` ranks, rank 0 is let in up to an equal share of the limit, the next
- * up to two shares, the last up to all of it. So when one is refused, all before it in the order are refused, too.
+ * Whether a request is let in, by trunk reservation: a telephone exchange accepts less important calls only while more
+ * than a reserve of its lines is free. The limit is divided into equal shares, one for each rank. Rank 0 is let in up to
+ * one share, the next up to two, and the last up to the whole limit. So if a rank is refused, all before it are, too.
  *
  * @param rank the position of the request's plan in the order: 0 is refused first
  */
 export function isLetIn(load: Load, bounds: Bounds, rank: number, ranks: number): boolean {
   const share = (rank + 1) / ranks
   const limit = Math.min(load.limit, bounds.maxInFlight)
-  // With nothing in flight nothing can be overloaded by requests, so one of each plan passes.
+  // With nothing in flight, requests cannot be what overloads the process. So there is room for one, whatever its plan.
   const hasRoom = load.inFlight === 0 || load.inFlight < limit * share
   // The last plan is judged by the current turn alone. Otherwise one long turn would refuse all requests of the next.
   const delayMs = rank === ranks - 1 ? load.delayMs : Math.max(load.delayMs, load.beforeMs)
   return hasRoom && delayMs <= bounds.maxDelayMs * share
 }
 
-/** The most requests in flight of the last rank; undefined while there is no limit. */
+/** How many requests can be in flight before even the last rank is refused; undefined while there is no limit. */
 export function limitOf({ limit }: Load, { maxInFlight }: Bounds): number | undefined {
   const least = Math.min(limit, maxInFlight)
   return least === Infinity ? undefined : Math.floor(least)

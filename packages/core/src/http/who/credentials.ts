@@ -5,6 +5,7 @@ import { warn } from '../../base/warnings.js'
 import type { Subject } from '../../plans/subject.js'
 import { type RequestWithHeaders, hashOf, needPlanOf } from './identify.js'
 
+/** Options of `byBearerToken`. */
 export interface ByBearerTokenOptions {
   /** The plan of every client with a token, or a function of the token. Default: the default plan. */
   readonly plan?: string | ((token: string) => string | undefined) | undefined
@@ -14,12 +15,12 @@ const BEARER = /^bearer +([\w.~+/-]+=*) *$/i
 const LONGEST_TOKEN = 8192
 
 /**
- * Counts requests by the bearer token of the Authorization header. The id is a hash, since tokens are secrets. Different
+ * Counts requests by the bearer token in the Authorization header. The id is a hash, since tokens are secrets. Different
  * spellings of a token give the same id. Requests without a well-formed token count by the client's address.
  *
- * A token is not a tenant. This function does not check that a token is valid. Reject invalid tokens before it, or each
- * made-up token gets a quota of its own. A tenant with several valid tokens, for example after logging in twice, has
- * several quotas. If that matters, count by the tenant: with `byJwtClaim`, or with a function of your own.
+ * This does not check whether a token is valid. Reject invalid tokens first, or each made-up token gets its own quota. A
+ * tenant with several valid tokens, for example after logging in twice, has several quotas. If that matters, count by the
+ * tenant: with `byJwtClaim`, or with a function of your own.
  *
  * @throws {ConfigError} when an option is wrong
  * @see https://www.rfc-editor.org/rfc/rfc6750#section-2.1
@@ -43,9 +44,9 @@ export function byBearerToken(
 const JOSE_PARTS = [3, 5]
 
 /**
- * Brings a token into one spelling. The parts of a JSON Web Token are base64url. Its last character can have unused
- * bits, and most decoders also accept padding, the plain base64 alphabet and other characters. So a client could write
- * one valid token in many ways. Tokens of other kinds are compared as text by their issuers, so they stay as they are.
+ * Brings a token into one spelling. The parts of a JSON Web Token are base64url. The last character of a part can have
+ * unused bits, and most decoders also accept padding, the plain base64 alphabet and other characters. So a client could
+ * write one valid token in many ways. Issuers compare other kinds of tokens as text, so those stay as they are.
  */
 function canonical(token: string): string {
   const bare = token.replace(/=+$/, '')
@@ -58,10 +59,14 @@ function recode(part: string): string {
   return Buffer.from(part, 'base64url').toString('base64url') || part
 }
 
+/** Options of `byJwtClaim`. */
 export interface ByJwtClaimOptions<Req> {
   /** The claim that names the plan. Without it, `planOf` or the default plan is used. */
   readonly planClaim?: string | undefined
-  /** Reads the verified token of a request; may be async. Default: as express-jwt, @fastify/jwt and koa-jwt store it. */
+  /**
+   * Returns the claims of a request's verified token; may be async. Default: reads them where express-jwt, @fastify/jwt and
+   * koa-jwt put them.
+   */
   readonly token?: ((req: Req) => unknown) | undefined
 }
 
@@ -74,12 +79,13 @@ interface Verified {
 
 /**
  * Counts requests by a claim of a verified JSON Web Token. Another package must verify the token first: this reads the
- * payload that it put on the request, never the header, which anyone can write. Requests without a verified token count
- * by the client's address; a bearer token that nothing verified causes a warning.
+ * claims that it put on the request, never the header, which anyone can write. Requests without a verified token count by
+ * the client's address. If such a request has a bearer token, there is a warning.
  *
  * @param claim such as `sub` or `org_id`; its value must be a string or a number
  * @throws {ConfigError} when an option is wrong
  * @see https://www.rfc-editor.org/rfc/rfc7519
+ * @example identify: byJwtClaim('org_id', { planClaim: 'plan' })
  */
 export function byJwtClaim<Req extends RequestWithHeaders>(
   claim: string,
@@ -139,6 +145,7 @@ function warnOfUnverified(): void {
   warn(
     'TOLLGATE_UNVERIFIED',
     'byJwtClaim found a bearer token that has not been verified, so the request counts by client address. ' +
-      'Mount the limiter after the middleware that verifies tokens, or set `token` to where it puts their claims.',
+      'Mount the limiter after the middleware that verifies tokens, or read the claims where it puts them: ' +
+      "byJwtClaim('sub', { token: (req) => req.auth }).",
   )
 }

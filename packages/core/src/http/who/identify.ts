@@ -8,10 +8,12 @@ import { IPV6_PREFIX, keepWritten, plainIp, toIpSubject, UNKNOWN } from '../../r
 import { readSubjects } from '../../requests/subject/subject.js'
 
 /**
- * Says who a request counts against: an id, `{ id, plan }`, or an array of several, such as a tenant and its user. All
- * limits of all of them must have room. Without a subject (undefined, null or an empty id) the client's address counts,
- * on the default plan. May be async. Errors it throws go to the framework's error handling. For up to 50 requests for which
- * it named nobody, it is asked again when the response is over, to warn if authentication comes after the limiter.
+ * Returns who a request counts against: an id, `{ id, plan }`, or an array of several, such as a tenant and its user. Then
+ * the limits of all of them must have room. If it returns undefined, null or an empty id, the client's address counts, on
+ * the default plan. It may be async, and its errors go to the framework's error handling.
+ *
+ * If it finds no subject, it may be called again when the response is over, for up to 50 requests. This shows whether
+ * authentication runs after the limiter, and causes a warning if so.
  */
 export type Identify<Req, Plans extends string = string> = (
   req: Req,
@@ -20,15 +22,16 @@ export type Identify<Req, Plans extends string = string> = (
 /** One subject. In an array, undefined, null and empty ids are skipped. */
 export type Identified<Plans extends string = string> = SubjectOf<Plans> | null | undefined
 
-/** The part of a request that is the same in all frameworks. */
+/** What the requests of all frameworks have in common. */
 export interface RequestWithHeaders {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
+/** Options of `byHeader`. */
 export interface ByHeaderOptions {
   /** The plan of every client that sends the header, or a function of its value. Default: the default plan. */
   readonly plan?: string | ((value: string) => string | undefined) | undefined
-  /** Uses the value as the id, not hashed. Not for secrets: stores, events and logs will hold it. Default: false. */
+  /** Uses the value itself as the id, without a hash. Not for secrets: stores, events and logs get it. Default: false. */
   readonly plain?: boolean | undefined
 }
 
@@ -36,10 +39,11 @@ export interface ByHeaderOptions {
  * Counts requests by the value of a header, such as an API key. The id is a hash, since most such values are secrets.
  * Requests without the header count by the client's address.
  *
- * Every value is a subject of its own, and clients can send any value. Reject unknown keys before this, or a client
- * that makes up a new key for each request is never limited. Better: look the key up and count by its owner.
+ * Each value is a subject, and clients can send any value. Reject unknown keys first, or a client that makes up a new key
+ * for each request is never limited. Better still, look the key up and count by its owner.
  *
- * @throws {ConfigError} when the name is not that of a header, or an option is wrong
+ * @param name the header's name, in upper or lower case
+ * @throws {ConfigError} when the name or an option is wrong
  * @example
  * identify: byHeader('x-api-key')                                      // if unknown keys were rejected before
  * identify: (req) => tenantOfKey.get(String(req.headers['x-api-key'])) // unknown keys count by address
@@ -70,7 +74,7 @@ function checkByHeader(name: unknown, options: ByHeaderOptions): void {
   needBoolean('byHeader.plain', plain)
 }
 
-/** @param what the argument of the function, for the error */
+/** @param what the argument that the function gets, for the error */
 export function needPlanOf(path: string, plan: unknown, what: string): void {
   if (plan === undefined || typeof plan === 'string' || typeof plan === 'function') return
   const expected = `the name of a plan, such as 'pro', or a function of the ${what} that returns one`
@@ -82,8 +86,9 @@ export function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url')
 }
 
+/** Options of `byIp`. */
 export interface ByIpOptions {
-  /** IPv6 addresses whose first bits are equal count as one client. How many bits, from 32 to 128. Default: 64. */
+  /** IPv6 addresses with the same first bits count as one client: how many bits, from 32 to 128. Default: 64. */
   readonly ipv6Prefix?: number | undefined
   /** The plan of every address. Default: the default plan. */
   readonly plan?: string | undefined
@@ -94,6 +99,7 @@ export interface ByIpOptions {
  * without `identify`.
  *
  * @throws {ConfigError} when an option is wrong
+ * @example identify: byIp({ ipv6Prefix: 56 })
  */
 export function byIp(options: ByIpOptions = {}): (req: { readonly ip?: string | undefined }) => Subject {
   atCaller(byIp, () => checkByIp(options))
@@ -122,18 +128,18 @@ export function isByAddress(identify: object | undefined): boolean {
   return identify === undefined || BY_ADDRESS in identify
 }
 
-/** Whether `identify` found a subject other than an address. */
+/** Whether `identify` returned a subject other than a client's address. */
 export function isSomebody(found: Identified): boolean {
   const [subject] = readSubjects(found) ?? []
   return subject !== undefined && subject.kind !== 'ip'
 }
 
 /**
- * The subject that a client's address counts as. For calls of `peek`, `reset` or `consume` of your own.
+ * Returns the subject that a client's address counts as, for your own calls of `peek`, `reset` or `consume`.
  *
- * @param address    such as `req.ip`; undefined for clients that have none
- * @param ipv6Prefix the option of `byIp`, if you use it; in bits
- * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when it is not an address
+ * @param address    such as `req.ip`; undefined for a client without an address
+ * @param ipv6Prefix the option of `byIp`, if you use it, in bits
+ * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when `address` is not an address
  * @example await limiter.reset(subjectForIp(req.ip))
  */
 export function subjectForIp(address: string | undefined, ipv6Prefix: number = IPV6_PREFIX): Subject {

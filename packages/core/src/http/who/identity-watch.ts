@@ -6,11 +6,11 @@ import { isIpSubject } from '../../requests/subject/address.js'
 import type { HttpAdapter, ResponseEnd } from '../adapter.js'
 import { isByAddress, isSomebody, type Identified, type Identify } from './identify.js'
 
-/** One in so many requests for which `identify` named nobody is looked at again. Drawn, since a client may call routes in turn. */
+/** Of so many requests without a subject, one is looked at again. It is drawn at random, since a client may call routes in turn. */
 const ONE_IN = 5
 /** The most requests that are looked at in the life of a process: `identify` may cost a database query. */
 const MOST_LOOKS = 50
-/** `identify` is late if it names somebody for 6 of the last 10 of them, on 3 routes, none of which has more than half. */
+/** `identify` is late if it finds a subject for 6 of the last 10 of them, on 3 routes, none of which has more than half. */
 const [SAMPLES, MOST_OF, ROUTES] = [10, 6, 3]
 /** After this many requests a warning says that `identify` never gave anything. */
 const FIRST = 1000
@@ -31,8 +31,8 @@ interface Sample {
 type AnyRequest = Partial<Readonly<Record<'originalUrl' | 'url', unknown>>>
 
 /**
- * Finds out whether `identify` is asked too early, before authentication: then it names nobody for a request, and somebody once
- * the response is over. A login route does that rightly, so one route is not enough.
+ * Finds out whether `identify` is called too early, before authentication: then it finds no subject for a request, but
+ * does once the response is over. A login route rightly behaves so, so one route is not enough.
  *
  * Calls `identify` at most 50 more times. What these calls return or throw never reaches the application.
  */
@@ -57,7 +57,7 @@ export class IdentityWatch<Req extends object> {
   /**
    * Call it with each request.
    *
-   * @param found what `identify` gave; undefined: nothing
+   * @param found what `identify` returned; undefined if nothing
    */
   met<Res>(req: Req, res: Res, found: readonly Subject[] | undefined): void {
     if (this.#isOver) return
@@ -72,12 +72,12 @@ export class IdentityWatch<Req extends object> {
     if (!this.#hasGiven) this.#warn('TOLLGATE_NO_IDENTITY', NOTHING)
   }
 
-  /** Looks at no more requests here: for an adapter that does it itself, at a better moment. */
+  /** Stops looking at requests here, for an adapter that does so itself at a better moment. */
   lookElsewhere(): void {
     this.#looksLeft = 0
   }
 
-  /** Warns that `identify` is asked too early, unless that was said before or is known to be wrong. */
+  /** Warns that `identify` is called too early, unless the warning was given before or is known to be wrong. */
   isLate(text: string = LATE): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -127,7 +127,10 @@ export class IdentityWatch<Req extends object> {
 /** By the limiter and the function: routes of a limiter that share an `identify` share its watch. */
 const watches = new WeakMap<Limiter, WeakMap<object, unknown>>()
 
-/** The watch for the `identify` of a limiter; undefined if it goes by address, or warnings are off. */
+/**
+ * Returns what watches whether a limiter's `identify` is called before authentication. Undefined if requests count by
+ * address, or if warnings are off.
+ */
 export function watchIdentity<Req extends object>(
   adapter: HttpAdapter<Req, never>,
   identify: Identify<Req> | undefined,

@@ -5,7 +5,8 @@ import type { Subject } from '../../plans/subject.js'
 import { addressOf, formsOfIp, mappedIp, plainIp } from '../../requests/subject/address.js'
 
 /**
- * The entries of a list: ids, client addresses and networks (`'10.0.0.0/8'`). Or a function that checks a subject.
+ * The entries of a list: ids, client addresses and networks (`'10.0.0.0/8'`). Or a function that checks a subject; it may
+ * be async.
  *
  * Addresses and networks are compared with the client's address as the framework reports it. A `blockList` also compares
  * them with ids that are addresses, such as an id that `identify` takes from a header. An `allowList` does not: a client
@@ -71,7 +72,7 @@ function readEntries(
   return { ids, addresses }
 }
 
-/** Looks like an address or a network but is not valid. As an id it would match nobody. */
+/** Looks like an address or a network but is not valid. As an id it would match no subject. */
 const MISWRITTEN =
   /^(?:\[[\da-f:.%]+\](?:[/:].*)?|\d+(?:\.\d+){3}|[\d.]+\/.*|[\da-f:.]*(?:::|(?::[\da-f]*){7})[\da-f:.]*(?:\/.*)?)$/i
 
@@ -138,7 +139,7 @@ function readNetwork(path: string, entry: string): { readonly base: string; read
   const mapped = mappedIp(base)
   if (mapped === undefined) return { base, length }
   if (length >= 96) return { base: mapped, length: length - 96 }
-  // As a network of IPv6 it would hold none of the addresses that were meant.
+  // Mapped addresses of clients are compared as IPv4, so this network would hold none of them.
   throw ConfigError.wrong(
     path,
     entry,
