@@ -54,9 +54,9 @@ test.each<[LimiterOptions, RegExp]>([
   [{ plans: { free: { limits: '5000/min', lease: true } } }, /grants no leases/],
   [
     { limit: '5/2900 d' },
-    /the limit '2900-days' counts for 5800 days, and this store keeps counts for \d+ at most/,
+    /used units of the limit '2900-days' count for 5800 days, but this store keeps counts for at most \d+ days/,
   ],
-  [{ limit: '20000000000/min' }, /a quota of 20000000000, and this store counts to 10000000000 at most/],
+  [{ limit: '20000000000/min' }, /a quota of 20000000000, but this store counts only to 10000000000/],
 ])('a limiter on it with %p is refused', (options, message) => {
   expect(() => createLimiter({ ...options, store: memcachedStore(ADDRESS) })).toThrow(message)
 })

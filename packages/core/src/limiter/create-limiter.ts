@@ -31,9 +31,9 @@ import type { Reservation } from './reservation.js'
 import { Settling } from './settle/settlement.js'
 
 /**
- * Creates a limiter, for use without HTTP or shared by several adapters. Does no I/O.
+ * Creates a limiter, to use without HTTP or to share between adapters. Does no I/O.
  *
- * @throws {ConfigError} when an option is wrong; no later call reports that
+ * @throws {ConfigError} when an option is wrong
  * @example
  * const limiter = createLimiter({ plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] } })
  * const { allowed } = await limiter.consume({ id: 'acme', plan: 'pro' }, { cost: 5 })
@@ -46,7 +46,7 @@ export function createLimiter<Plans extends string = string>(options: LimiterOpt
 export interface Uses {
   /** Whether subjects bring their limits, so that no plans need be given. */
   readonly isWithoutPlans?: boolean
-  /** Set if no subject names a plan: who gets the default plan, for the error. */
+  /** Set if no subject names a plan: who gets the default plan, in words for the error. */
   readonly defaultFor?: string
   /** Where it will count. */
   readonly scope?: ScopeOptions
@@ -55,9 +55,10 @@ export interface Uses {
 }
 
 /**
- * As createLimiter, for adapters: nothing has to be undone when their own options are wrong.
+ * As createLimiter, for adapters. It also checks what they will do with the limiter, so that nothing has to be undone
+ * when that is wrong.
  *
- * @throws {ConfigError} when an option is wrong, or a use is not possible; then nothing holds on to the store
+ * @throws {ConfigError} when an option is wrong, or a use is not possible. Nothing holds on to the store then
  */
 export function createLimiterFor(options: LimiterOptions, uses: Uses): Limiter {
   return new StoreLimiter(options, uses)
@@ -92,7 +93,7 @@ class StoreLimiter implements Limiter {
     const begin = keysOf(name)
     const { shards = 1, atomic: isAtomic = false } = store
     this.#builder = new RequestBuilder({ plans: this.#plans, hide, begin, shards, isAtomic, warn: warnOf })
-    // It takes hold of the store, which only `close` ends: whatever can be refused was refused before.
+    // From here on the limiter holds on to the store until `close`. So everything that can be refused was refused above.
     const failure = failureOptions(options)
     const reporter = new Reporter(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
     const features = createFeatures({ ...options, ...failure, store })
@@ -247,7 +248,7 @@ function needFreeName(store: Store, name: string | undefined): void {
 /**
  * Reserves the name for a limiter.
  *
- * @returns frees the name; only the first call does anything
+ * @returns a function that frees the name; only its first call does anything
  */
 function takeName(store: Store, name: string | undefined): () => void {
   const space = store.space ?? store

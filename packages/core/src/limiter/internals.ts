@@ -15,34 +15,35 @@ export interface Amended {
   readonly options: ConsumeOptions
 }
 
-/** What other parts of Tollgate need to know about a limiter, and users do not. */
+/** What Tollgate's adapters need to know about a limiter, and users do not. */
 export interface Internals {
   /** Hashes ids; undefined without `hashIds`. */
   readonly hide: HideId | undefined
   /** Emits a warning; does nothing with `warnings: false`. */
   readonly warn: Warn
-  /** The same, but each code at most once a minute: for failures that can happen at every request. */
+  /** As `warn`, but each code at most once a minute: for failures that can happen at every request. */
   readonly warnRarely: Warn
   /** Whether a request can wait in line, so that it is worth knowing when its client leaves. */
   readonly canWait: () => boolean
-  /** The names of all plans as of now; undefined when they are not known. */
+  /** The names of all plans at this moment; undefined when they are not known. */
   readonly planNames: () => readonly string[] | undefined
-  /** The name of the plan that applies to a subject, without any event. `planOf` is asked as for a decision. */
+  /** The name of the plan that applies to a subject. Emits no events. `planOf` is asked as for a decision. */
   readonly planOf: (subject: Subject) => MaybePromise<string | undefined>
   /**
-   * The consumer for requests that `outer` has let in and that `own` holds to more limits, or to a group. Undefined where
-   * it is not known what a consumer counts.
+   * Makes the consumer for requests that `outer` has let in and for which `own` adds limits or names a group. Undefined
+   * if it is not known what a consumer counts.
    */
   readonly onTop: ((outer: Consumer, own: Consumer) => Consumer) | undefined
-  /** Has a consumer decide a request anew. Returns the first decision if that has taken all already. */
+  /** Has a consumer decide a request again. Returns the first decision if that has taken everything already. */
   readonly amend: (consumer: Consumer, amended: Amended) => MaybePromise<Decision>
-  /** Counts and emits that a request was refused since the process is overloaded. */
+  /** Counts and emits that a request was refused because the process is overloaded. */
   readonly shed: (shed: Shed) => void
 }
 
 /** A registered symbol, since a process that loads both the ESM and the CommonJS build has each class twice. */
 export const INTERNALS = Symbol.for('tollgate.internals')
 
+/** What a limiter shares with adapters. For another object, such as a wrapper around a limiter, it returns stand-ins. */
 export function internalsOf(limiter: Limiter): Internals {
   return (limiter as { readonly [INTERNALS]?: Internals })[INTERNALS] ?? NONE
 }

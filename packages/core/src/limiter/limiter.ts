@@ -9,26 +9,28 @@ import type { Subjects } from '../requests/subject/subject.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import type { PlansInput } from '../plans/plans.js'
 
+/** Options for one call of `consume`. */
 export interface ConsumeOptions {
-  /** Quota units this request takes: a whole number from 1. Default: 1. */
+  /** How many quota units the request takes: a whole number from 1. Default: 1. */
   readonly cost?: number | undefined
   /**
-   * Describes the request to listeners of `decision` and `limited`, as their second argument: an object, for example
-   * with the name of a job. `peek` emits no events, so it does not use this.
+   * An object that describes the request, for example with the name of a job. Listeners of `decision` and `limited` get
+   * it as their second argument. `peek` emits no events, so it ignores this.
    */
   readonly context?: object | undefined
   /**
-   * On a plan with `wait`: when it aborts, the request leaves the line, its units go back, and `consume` rejects with the
-   * signal's reason. A request that does not wait is not stopped by it. Aborted beforehand, it makes `consume` throw that reason, and
-   * nothing is taken. `peek` never waits.
+   * Takes a request out of the line, on a plan with `wait`. When the signal aborts, the request's units go back and
+   * `consume` rejects with the signal's reason. If it has aborted before the call, `consume` throws that reason and takes
+   * nothing. It does not stop a request that does not wait. `peek` never waits, so it ignores this.
    */
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options for one call of `peek`. */
 export interface PeekOptions extends ConsumeOptions {
   /**
-   * `throw`: the store's error in place of the failure policy's answer, for a script that shows numbers. Without it, `source`
-   * of a decision that the policy made says so, and its `limits` are empty.
+   * `'throw'`: if the store fails, throw its error, for a script that shows numbers. Without this option the failure
+   * policy answers: then the decision's `source` names the policy, and `limits` is empty.
    */
   readonly onStoreFailure?: 'throw' | undefined
 }
@@ -36,89 +38,92 @@ export interface PeekOptions extends ConsumeOptions {
 /** Decides requests, for the whole application or for one scope of it. */
 export interface Consumer<Plans extends string = string> {
   /**
-   * Takes `cost` units from every limit of the subject's plan, or nothing at all. Write `await limiter.consume(...)`: what
-   * comes is a promise or a value, so `.then` works with some stores only.
+   * Takes `cost` units from every limit of the subject's plan, or nothing at all. Always write
+   * `await limiter.consume(...)`: it returns a promise or a plain value, so `.then` works with some stores only.
    *
-   * With the memory store the decision is a value, unless `planOf` has to be waited for. With Redis it is
-   * always a promise, which resolves within the deadline whatever the store does. A look-up by `planOf` comes first and
-   * has a deadline of its own. On a plan with `wait`, a request that does not fit now resolves when its place has come,
-   * within `maxDelay` of it, with any store.
+   * With the memory store you get a value, unless `planOf` has to be waited for. With Redis you always get a promise,
+   * which resolves within the deadline, whatever the store does. A look-up by `planOf` comes first and has its own
+   * deadline. On a plan with `wait`, a request that does not fit now gets a promise with any store. It resolves when the
+   * request's place comes, which is within `maxDelay`.
    *
-   * @param subjects who pays: an id, `{ id, plan }`, or several of these, such as a tenant and one of its users. All
+   * @param subjects who pays: an id, `{ id, plan }`, or a list of these, such as a tenant and one of its users. All
    *                 their limits must have room, or nothing is taken from any
-   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for an unknown option;
-   *                         nothing has been taken then
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for a wrong option. Nothing
+   *                         has been taken then
    */
   consume(subjects: Subjects<Plans>, options?: ConsumeOptions): MaybePromise<Decision>
   /**
-   * Returns the decision that `consume` would, but takes nothing. Write `await` as for `consume`. Throws as `consume` does;
-   * with `onStoreFailure: 'throw'` also a StoreError when the store does not answer within the deadline.
+   * Shows where a subject stands: returns the decision that `consume` would make now, but takes nothing. Write `await`,
+   * as for `consume`.
    *
+   * @throws {TollgateError} as `consume` does
+   * @throws {StoreError} with `onStoreFailure: 'throw'`, when the store fails or does not answer within the deadline
    * @example
    * const { limits } = await limiter.peek('acme', { onStoreFailure: 'throw' })
    */
   peek(subjects: Subjects<Plans>, options?: PeekOptions): MaybePromise<Decision>
   /**
-   * Holds `cost` units of every limit until the cost is known: nobody else can take them. Then `commit` counts what it was.
-   * Never waits.
+   * Sets `cost` units of every limit aside for a request whose cost is known later. No other request can take them. Once
+   * you know the cost, `commit` counts it and gives the rest back. The request never waits in line.
    *
-   * @param options `cost`: the most that the request may cost; `for`: after which time the units come back by themselves
-   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for `for`, for an unknown option,
-   *                         or for a store that cannot hold units; nothing is held then
+   * @param options `cost`: the most that the request may cost; `for`: how long the units are held at most
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, ERR_TOLLGATE_COST, or ERR_TOLLGATE_CONFIG for a wrong option or a store
+   *                         that cannot hold units. Nothing is held then
    * @example
    * const held = await limiter.reserve({ id: 'acme', plan: 'pro' }, { cost: 4000, for: '2min' })
    * if (held.allowed) await held.commit(1312)
    */
   reserve(subjects: Subjects<Plans>, options: ReserveOptions): Promise<Reservation>
   /**
-   * Gives up to `units` back to every limit of a subject, where the decision that took them is not at hand. The units that have counted
-   * longest go back, and never more than are used. So the units that are meant should still count; in a
-   * token bucket they may have drained in part. `limiter.refund(decision)` knows which they were, and works once.
-   * Requests in flight are not given back.
+   * Gives units back to every limit of a subject, for when you no longer have the decision that took them. If you have
+   * it, use `limiter.refund(decision)`: it knows which units they were, and works only once.
    *
-   * @param units a whole number from 1
-   * @returns whether the store gave any units back. After false because of a slow store, it may still do so
+   * The units that have counted longest go back, and never more than are used. So refund while the units that you mean
+   * still count. In a token bucket, some of them may have drained already. Slots of requests in flight do not go back.
+   *
+   * @param units how many at most: a whole number from 1
+   * @returns whether the store gave any units back. If the store was too slow, this is false, but it may still do so
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, or ERR_TOLLGATE_COST for `units`
    * @example await limiter.refund({ id: 'acme', plan: 'pro' }, 2)
    */
   refund(subject: SubjectOf<Plans>, units: number): Promise<boolean>
   /**
-   * Forgets what a subject has used: in a scope, there; on the limiter, in the whole application with all scopes. Do
-   * not refund decisions from before a reset: they can give back units that were taken after it.
+   * Forgets what a subject has used. `limiter.reset` does so in the whole application, with all scopes; `reset` of a
+   * scope only there. Do not refund decisions from before a reset: that can give back units that were taken after it.
    *
-   * @param subject with the limits that it brings, if it brings any: Memcached forgets only the limits that it gets
-   * @returns whether anything was there: false if the store knew nothing of the subject
+   * @param subject an id or a subject. If it brings limits, pass them too: Memcached forgets only the limits that it gets
+   * @returns whether there was anything to forget
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT; ERR_TOLLGATE_STORE or ERR_TOLLGATE_STORE_TIMEOUT when the store
-   *                         failed
+   *                         failed; ERR_TOLLGATE_CLOSED after `close`
    */
   reset(subject: Subject | string): Promise<boolean>
 }
 
-/** Holds subjects to their plans. One limiter can serve many routes, frameworks, workers and websockets. */
+/** Limits subjects by their plans. One limiter can serve many routes, frameworks, workers and websockets. */
 export interface Limiter<Plans extends string = string> extends Consumer<Plans> {
   /**
-   * Gives the units of a decision back to every limit, unless they have come back by themselves. Works once per
-   * decision: a second call gives nothing.
+   * Gives a decision's units back to every limit, unless they have come back by themselves. Works once per decision: a
+   * second call gives nothing back.
    *
-   * @returns whether the store gave any units back. After false because of a slow store, it may still have done so
+   * @returns whether the store gave any units back. If the store was too slow, this is false, but it may have done so
    * @throws {TollgateError} ERR_TOLLGATE_DECISION when it is not the object that `consume` returned, such as a copy
    */
   refund(decision: Decision): Promise<boolean>
-  /** As of a scope: in the common counters. */
+  /** As `Consumer.refund`, in the common counters. */
   refund(subject: SubjectOf<Plans>, units: number): Promise<boolean>
   /**
-   * Sets the cost of a request once it is known: gives back what was too much, or takes what was too little, as far as
-   * it fits. Works once per decision, instead of `refund`: a second call changes nothing.
+   * Corrects the cost of a request once it is known. Units that were too many go back. Missing units are taken, as far as
+   * they fit. Works once per decision, instead of `refund`: a second call changes nothing.
    *
-   * @param cost quota units, a whole number from 0
-   * @returns the units that the request has taken in all. This is the old cost when no units were given back, because
-   *          they had come back by themselves or the store failed. 0 when nothing was taken or counted
-   * @throws {TollgateError} ERR_TOLLGATE_DECISION, or ERR_TOLLGATE_COST
+   * @param cost the cost of the whole request in quota units: a whole number from 0
+   * @returns the units that the request has taken in all. This is the old cost if no units went back, because they had
+   *          come back by themselves or the store failed. 0 if nothing was taken or counted
+   * @throws {TollgateError} ERR_TOLLGATE_DECISION as for `refund`, or ERR_TOLLGATE_COST
    */
   settle(decision: Decision, cost: number): Promise<number>
   /**
-   * The same plans and subjects with separate counters, or with additional limits for a route. Call it once for each
-   * part of the application, never per request: the names are remembered for good.
+   * Makes a consumer for one part of the application: with the same plans and subjects, but with separate counters, or
+   * with additional limits. Call it once for each part, never per request: the limiter remembers each name for good.
    *
    * @throws {ConfigError} when an option is wrong
    * @example
@@ -127,11 +132,11 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
    */
   scope(options: ScopeOptions): Consumer<Plans>
   /**
-   * Replaces all plans of this limiter, in this process alone: call it in every process. It holds from the next request
-   * on. Units used in a window of the same length and algorithm still count. A default plan that was chosen stays, unless
-   * another is given.
+   * Replaces all plans of this limiter from the next request on. It changes this process alone, so call it in every
+   * process. Units used in a window of the same length and algorithm still count. The default plan that you chose stays,
+   * unless you give another.
    *
-   * @throws {ConfigError} when a plan is wrong, or the default plan is not among them; the old plans then stay
+   * @throws {ConfigError} when a plan is wrong, or the default plan is not among them. The old plans then stay
    * @example limiter.setPlans({ basic: '100/min', pro: '3000/min' }, { defaultPlan: 'basic' })
    */
   setPlans<Names extends string>(
@@ -139,23 +144,35 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
     options?: { readonly defaultPlan?: NoInfer<Names> | undefined },
   ): void
   /**
-   * Asks `planOf` again at the subject's next request, such as after an upgrade. In this process alone: others use the
-   * plan that they remember for `planCache.ttlMs` more, and one request.
+   * Makes the subject's next request ask `planOf` again, for example after an upgrade. This holds in this process alone.
+   * Other processes use the plan that they remember for up to `planCache.ttlMs`, and for one request after that.
+   *
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
    */
   forgetPlan(subject: Subject | string): void
-  /** @throws {ConfigError} when the event does not exist or the listener is not a function; so does `off` */
+  /**
+   * Calls the listener at each event of this name: see `LimiterEvents`.
+   *
+   * @throws {ConfigError} when the event does not exist or the listener is not a function
+   */
   on<Name extends keyof LimiterEvents>(event: Name, listener: (...args: LimiterEvents[Name]) => void): Limiter
+  /**
+   * Removes a listener that `on` added.
+   *
+   * @throws {ConfigError} as `on` does
+   */
   off<Name extends keyof LimiterEvents>(
     event: Name,
     listener: (...args: LimiterEvents[Name]) => void,
   ): Limiter
-  /** What this limiter has done since it was created, in this process. */
+  /** What this limiter has done in this process since it was created. */
   stats(): LimiterStats
   /** Whether the store decides, for a readiness probe. Does no I/O. */
   health(): LimiterHealth
   /**
-   * Waits until all pending requests are answered, charges the store for what was admitted without it, if it answers
-   * now, and closes the store. The failure policy decides later requests.
+   * Closes the limiter. Pending requests are answered, and those that wait in line are denied. The store is charged for
+   * what was admitted without it, if it answers now. A store closes with its last limiter. The failure policy decides
+   * later requests.
    */
   close(): Promise<void>
 }

@@ -5,20 +5,22 @@ import { type Decision } from './decision/decision.js'
 import { type Settling, hasSlots } from './settle/settlement.js'
 
 /**
- * Units that a request holds until its cost is known. While the store cannot answer, the failure policy's decision
- * applies: then `commit` does what `limiter.settle` does, and `cancel` what `limiter.refund` does.
+ * Units set aside for a request until its cost is known. If the store could not answer, the failure policy decided: then
+ * `commit` does what `limiter.settle` does, and `cancel` what `limiter.refund` does.
  */
 export interface Reservation {
-  /** Whether the units are held. False: the cost did not fit; `decision` says why. */
+  /** Whether the request may run. If not, nothing is held, and `decision` says why. */
   readonly allowed: boolean
+  /** The decision on the cost that was reserved. */
   readonly decision: Decision
   /**
-   * Counts what the request cost in the end, and gives the rest back. What is more than was reserved, or comes after the end
-   * of the reservation, is taken as far as it fits. Works once: a second call resolves to the same and changes nothing.
+   * Counts what the request really cost, and gives the rest back. Units beyond the reserved ones are taken as far as they
+   * fit; so are all units once the reservation has ended. Works once: a second call changes nothing and resolves to the
+   * same number.
    *
-   * @param units quota units, a whole number from 0
+   * @param units what the request cost in quota units: a whole number from 0
    * @returns the units that were counted in all; 0 if the reservation was denied or cancelled
-   * @throws {TollgateError} ERR_TOLLGATE_COST
+   * @throws {TollgateError} ERR_TOLLGATE_COST for `units`
    */
   commit(units: number): Promise<number>
   /**
@@ -29,7 +31,7 @@ export interface Reservation {
   cancel(): Promise<boolean>
 }
 
-/** Who settles a reservation, and who counts it. */
+/** What a reservation calls at its end. */
 export interface ReservationEnd {
   readonly settling: Settling
   /** How long its units are held. */
@@ -80,10 +82,10 @@ export class HeldReservation implements Reservation {
   }
 }
 
-/** The most reservations of a subject, in all processes: each of its requests reads and writes them all. */
+/** The most open reservations of a subject, in all processes: each of its requests reads and writes them all. */
 const MOST_OPEN = 1000
 
-/** The request, and each of its steps, asking for a reservation. */
+/** Makes a request, and each of its steps, ask for a reservation. */
 export function reserving(request: Request, id: string, lengthMs: number): Request {
   const hold: Hold = { kind: 'reservation', id, lengthUs: lengthMs * 1000, slackUs: 0, most: MOST_OPEN }
   return withHold(request, hold)

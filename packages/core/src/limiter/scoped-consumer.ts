@@ -22,7 +22,7 @@ const KNOWN: KnownOptions = {
 }
 const OF_PEEK: KnownOptions = { ...KNOWN, names: [...KNOWN.names, 'onStoreFailure'] }
 
-/** A method that decides: its name, and what reads its options. */
+/** A method that decides: its name, and how it reads its options. */
 interface Method<Options> {
   readonly name: 'consume' | 'peek' | 'reserve'
   /** Returns the cost. */
@@ -37,10 +37,10 @@ export class ScopedConsumer implements Consumer {
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #scope: Scope
-  /** The methods that users call, for stack traces: those of this class, or of one that passes calls on. */
+  /** The object whose methods users call, for stack traces: this class, or one that passes calls on to it. */
   readonly #face: Consumer
   readonly #settling: Settling
-  /** By the scope that was put on top of this one. */
+  /** Consumers that `under` made, by the scope on top of this one. */
   readonly #onTop = new WeakMap<Scope, ScopedConsumer>()
 
   constructor(
@@ -75,7 +75,7 @@ export class ScopedConsumer implements Consumer {
       : this.#pipeline.peek(request, options)
   }
 
-  /** The consumer of requests that this one has let in, and for which another says more. */
+  /** The consumer for requests that this one has let in and to which another adds its scope. */
   under(own: ScopedConsumer): ScopedConsumer {
     const scope = onTopOf(this.#scope, own.#scope)
     if (scope === this.#scope) return this
@@ -86,7 +86,7 @@ export class ScopedConsumer implements Consumer {
     return made
   }
 
-  /** Decides anew on a request that was let in, for all that it costs here. Returns the first decision if that has taken it all. */
+  /** Decides again on a request that was let in, for all that it costs here. Returns the first decision if nothing is missing. */
   amend(first: Decision, subjects: Subjects, options: ConsumeOptions): MaybePromise<Decision> {
     return chain(this.#build(subjects, options, CONSUME), (request) => {
       options.signal?.throwIfAborted()
@@ -161,7 +161,7 @@ function readConsumeOptions(options: ConsumeOptions | undefined, known = KNOWN):
   return cost
 }
 
-/** As `readConsumeOptions`, for a look. */
+/** As `readConsumeOptions`, for `peek`. */
 function readPeekOptions(options: PeekOptions | undefined): number {
   const cost = readConsumeOptions(options, OF_PEEK)
   const { onStoreFailure = 'throw' } = options ?? {}
@@ -187,21 +187,22 @@ function needSignal(given: unknown): void {
   )
 }
 
-/** The request with what its options say beside the cost. */
+/** Adds to the request what its options say besides the cost. */
 function withOptions(request: Request, { context, signal }: ConsumeOptions = {}): Request {
   if (context === undefined && signal === undefined) return request
   return { ...request, ...(context && { context }), ...(signal && { signal }) }
 }
 
+/** Options for one call of `reserve`. */
 export interface ReserveOptions {
   /** The most quota units that the request may turn out to cost: a whole number from 1. Default: 1. */
   readonly cost?: number | undefined
   /**
-   * How long the units are held at most: `'2min'`, or a number of ms; from 100 ms to 24 h. What is not committed by then
-   * comes back by itself.
+   * How long the units are held at most: `'2min'` or a number of ms, from 100 ms to 24 h. Units that are not committed by
+   * then come back by themselves.
    */
   readonly for: string | number
-  /** As in ConsumeOptions. */
+  /** As in `ConsumeOptions`. */
   readonly context?: object | undefined
 }
 

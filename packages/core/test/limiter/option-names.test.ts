@@ -48,7 +48,7 @@ describe('an option by another name', () => {
     ['denyList', 'write blockList: [...]'],
     [
       'ban',
-      'there are no bans, and a refused request counts nothing; for whom you never let in write blockList: [...]',
+      'there are no bans, and a refused request counts nothing; to always refuse somebody, write blockList: [...]',
     ],
     ['skipIf', 'write skip: (req) => ..., true for requests that are not limited'],
     ['path', 'mount it on those routes alone, or write skip: (req) => ...'],
@@ -58,7 +58,7 @@ describe('an option by another name', () => {
     ['groupId', "write group: 'search'"],
     ['redisUrl', 'write store: redisStore(client)'],
     ['memory', 'leave it out: a limiter without a store counts in memory'],
-    ['trustProxy', "say it to the framework: app.set('trust proxy', 1)"],
+    ['trustProxy', "set it in the framework: app.set('trust proxy', 1)"],
     ['ipv6Subnet', 'write identify: byIp({ ipv6Prefix: 64 })'],
     ['logger', "listen: limiter.on('limited', (decision) => ...), or use @tollgate/metrics"],
     ['enabled', 'write skip: (req) => ..., true for requests that are not limited'],

@@ -24,9 +24,9 @@ import {
 import { shareOfUnits } from '../../base/options.js'
 import { capacityOf, scaleLimit } from '../../plans/limit/limit-set.js'
 
-/** A decision of counted limits, by the store or by this process. */
+/** A decision by limits that the store or this process counts. */
 export class CountedDecision implements Decision {
-  // Only declared: defining each field before it gets its value would take time. The constructor sets their order.
+  // Only declared: defining each field before it gets its value would cost time. The constructor sets their order.
   declare readonly allowed: boolean
   declare readonly subject: Subject
   declare readonly plan: string
@@ -38,15 +38,15 @@ export class CountedDecision implements Decision {
   declare readonly reason?: DenialReason
   declare readonly waitedMs?: number
   declare readonly localLimits?: readonly LimitState[]
-  // What a refund needs. Apart from the fields above, which users can change.
+  // What a refund needs. Kept apart from the fields above, which users can change.
   readonly #request: Request
-  /** The store's, if it decided the request in one step: verdicts are then made only when somebody asks. */
+  /** The store's, if it decided the request in one step. Verdicts are then made only when they are asked for. */
   readonly #outcome: Outcome | undefined
   readonly #origin: Origin
   #taken: number
   #isSettled = false
 
-  /** @param outcome the store's, if it decided the request in one step; else the origin has verdicts */
+  /** @param outcome the store's, if it decided the request in one step; otherwise the origin has verdicts */
   constructor(request: Request, outcome: Outcome | undefined, origin: Origin) {
     const { subject, plan, cost, limits } = request
     const denial = outcome ? undefined : denialIn(origin.verdicts)
@@ -98,7 +98,7 @@ export class CountedDecision implements Decision {
     return verdictsFor(decision.#request, decision.#outcome, decision.#origin)
   }
 
-  /** The verdict that denied it. */
+  /** The verdict that denied the request. */
   static findDenial(decision: CountedDecision): Verdict | undefined {
     return denialIn(CountedDecision.verdictsOf(decision))
   }
@@ -199,12 +199,12 @@ export interface Origin {
   readonly isPeek: boolean
   /** The pipeline that decided; no other may give the units back. */
   readonly by: object
-  /** Of every step that was asked; the first denial decides. Not used when the store decided the request in one. */
+  /** On every step that was asked; the first denial decides. Not used if the store decided the request in one step. */
   readonly verdicts: readonly Verdict[]
 }
 
 /**
- * The limits that a decision reports. Only those the store counted: a local share does not show what is left of the
+ * The limits that a decision reports: only those that the store counted. A local share does not show what is left of the
  * plan.
  */
 function toLimitStates(verdict: Verdict): readonly LimitState[] {
@@ -224,7 +224,7 @@ function toStatesOfOutcome({ limits }: Outcome, of: readonly Limit[]): readonly 
   return states
 }
 
-/** Where this process's shares of the limits stand, if it counted by itself. */
+/** Where this process's shares of the limits stand, if it limited alone. */
 function toStatesOfShares(verdicts: readonly Verdict[]): readonly LimitState[] {
   return verdicts.flatMap((verdict) => {
     const { source, share, outcome } = verdict
@@ -278,7 +278,7 @@ function toLimitStatesOfAll({ parts }: Request, verdicts: readonly Verdict[]): r
   const ofPart = new Map<Part, readonly LimitState[]>()
   for (const verdict of verdicts) {
     for (const [part, own] of limitsByPart(verdict.step.parts, toLimitStates(verdict))) {
-      // Of several verdicts on a part the first is the latest.
+      // If there are several verdicts on a part, the first is the latest.
       if (!ofPart.has(part)) ofPart.set(part, own)
     }
   }

@@ -7,36 +7,42 @@ export interface LimitState {
   readonly name: string
   /** Units allowed in a window. For requests in flight: how many at a time. */
   readonly quota: number
-  /** Set for a limit of requests in flight, as `qu` in `RateLimit-Policy`. */
+  /** Set for a limit of requests in flight: the value of `qu` in `RateLimit-Policy`. */
   readonly quotaUnit?: 'concurrent-requests'
   /** Length of the window in ms; a calendar month counts as 30 days. 0 for requests in flight. */
   readonly windowMs: number
   /**
-   * Units that are taken at this moment: the quota less `remaining`; of a token bucket its burst less `remaining`. From
-   * 0 to the quota or burst. Units that a sliding window counts in part are rounded up.
+   * Units in use at this moment: the quota minus `remaining`, or for a token bucket its burst minus `remaining`. From 0 to
+   * the quota or burst. A sliding window counts some units in part, and rounds up.
    */
   readonly used: number
   /** How many requests of cost 1 would pass now. A token bucket with a burst can hold more than its quota. */
   readonly remaining: number
   /**
-   * ms until another unit is there if nobody else consumes; 0 when nothing is used. Always 0 for requests in flight:
-   * nobody knows when one ends.
+   * ms until one more unit is free, if no other request takes units; 0 when nothing is used. Always 0 for requests in
+   * flight: when one ends is not known.
    */
   readonly resetMs: number
 }
 
 /**
- * What decided.
- * - `store`; or `place`: the store booked a place, for which the request waited.
- * - `lease`: this process, from units that it took from the store in advance. `cache`: this process, which remembers a denial.
- * - `unlimited`, `blocked`: the plan, which needs no store. `list`: the block list. `shed`: this process is overloaded.
- * - `local`, `open`, `closed`: the failure policy, since the store could not answer.
+ * What made a decision:
+ * - `store`: the store. `place`: the store, which booked a place for the request to wait for.
+ * - `lease`: this process, with units that it took from the store in advance. `cache`: this process, which repeated a
+ *   denial of the store.
+ * - `unlimited`, `blocked`: the plan, which needs no store. `list`: the block list.
+ * - `shed`: this process, because it is overloaded.
+ * - `local`, `open`, `closed`: the failure policy, because the store could not answer.
  */
 export type DecisionSource = Verdict['source'] | 'list' | 'shed'
 
 /**
- * Why a request was denied: a limit is used up, the cost is more than a limit ever allows, the store failed, a
- * subject is on the block list or on a plan that is `blocked`, or this process is overloaded and sheds the plan.
+ * Why a request was denied:
+ * - `quota-exceeded`: a limit is used up.
+ * - `cost-exceeds-quota`: the request costs more than a limit ever allows.
+ * - `store-unavailable`: the store failed, and the failure policy is `closed`.
+ * - `blocked`: a subject is on the block list, or its plan is `blocked`.
+ * - `overloaded`: this process is overloaded and sheds the plan.
  */
 export type DenialReason =
   | 'quota-exceeded'
@@ -54,6 +60,7 @@ export type DenialReason =
  *   retryAfterMs: 12345, reason: 'quota-exceeded', source: 'store' }
  */
 export interface Decision {
+  /** Whether the request may pass. */
   readonly allowed: boolean
   /** The subject that pays: the first one, if there are several. */
   readonly subject: Subject
@@ -62,36 +69,40 @@ export interface Decision {
   /** The units asked for. They were taken only if the request was allowed. */
   readonly cost: number
   /**
-   * Every limit of the plan in its order, that of requests in flight last; then the limits of other subjects and stacked limits. Only limits that the
-   * store decided; of a denial in several steps, only those of the step that denied; of a denial from memory (`cache`),
-   * only those whose numbers are certain. Empty when the plan is unlimited or blocked, the request was served from a
-   * lease, or waited for a place, or the store did not answer.
+   * Where each limit stands: the plan's limits in their order, with a limit of requests in flight last, then the limits
+   * of other subjects and stacked limits.
+   *
+   * Only limits that the store decided are listed. A denial in several steps lists only those of the step that denied. A
+   * denial from memory (`cache`) lists only those whose numbers are certain. The list is empty if the plan is unlimited
+   * or blocked, if the request was served from a lease or waited for a place, and if the store did not answer.
    */
   readonly limits: readonly LimitState[]
   /**
-   * Set if this process decided by itself (`local`): its share of each limit that it counted, as `quota`, and what is used
-   * and left of that share, also if it denied. Others hold shares, too, so this is less than what is left of the plan.
+   * Set if this process limited alone (`local`), whether it allowed or denied. `quota` is its share of each limit that it
+   * counted, and the other numbers show how much of that share is used and left. Other processes have shares, too, so
+   * more may be left of the plan.
    */
   readonly localLimits?: readonly LimitState[]
   /** The names of the limits that denied the request. */
   readonly violated: readonly string[]
-  /** ms after which the same request passes if nobody else consumes; 0 when allowed, null when it never can. */
+  /** ms after which the same request passes if no other request takes units; 0 when allowed, null when it never can pass. */
   readonly retryAfterMs: number | null
-  /** Set when denied. */
+  /** Why the request was denied. Set only then. */
   readonly reason?: DenialReason
+  /** What made the decision. */
   readonly source: DecisionSource
   /** With the source `place`: how long the request waited, in ms. */
   readonly waitedMs?: number
   /**
-   * Says that the request is over, so that another of the subject may run. Does nothing unless a limit such as
-   * `'5 concurrent'` counts the request. Adapters call it when the response is over.
+   * Ends a request in flight, so that another request of the subject may run. Does nothing unless a limit such as
+   * `'5 concurrent'` counts the request. Adapters call it when the response is over; without HTTP, call it yourself.
    *
    * @returns whether the request was in flight until now: true once
    */
   release(): boolean
 }
 
-/** How long a client should stay away while the store cannot answer, in ms. */
+/** How long a client should wait before a retry while the store cannot answer, in ms. */
 export const RETRY_AFTER_FAILURE_MS = 1000
 
 export const NO_LIMITS: readonly LimitState[] = Object.freeze([])

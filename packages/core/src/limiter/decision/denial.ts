@@ -5,7 +5,7 @@ import { CountedDecision, toMs } from './counted-decision.js'
 import type { Decision, LimitState } from './decision.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
 
-/** A limit that denied a request, with all that the text of the denial needs. */
+/** A limit that denied a request, with everything that the text of the denial needs. */
 export interface DenyingLimit extends Pick<Limit, 'quota' | 'windowMs' | 'capacity'> {
   /** Set if the windows of the limit follow the calendar. */
   readonly timeZone: string | undefined
@@ -20,7 +20,7 @@ export interface Denial {
   readonly limits: readonly DenyingLimit[]
   /** When it was decided, in whole ms since 1970 by the clock of what decided; undefined when that is not known. */
   readonly atMs: number | undefined
-  /** Whether this process limited alone, to its share of them: the rest of the plan is out of its reach. */
+  /** Whether this process limited alone, to its share of the limits. Then the client may not have used up its plan. */
   readonly isOfShare: boolean
 }
 

@@ -65,13 +65,13 @@ class UncountedDecision implements Decision {
   }
 }
 
-/** The longest that a request that was shed should stay away, in whole seconds. */
+/** The longest `Retry-After` of a request that was shed, in whole seconds. */
 const LONGEST_AFTER_SHEDDING = 3
 
-/** The decision for a request that is refused since this process is overloaded. No limit was asked. */
+/** The decision for a request that is refused because this process is overloaded. No limit was asked. */
 export function decideShed(subject: Subject, plan: string): Decision {
   const decision = new UncountedDecision(subject, plan, 0, { allowed: false, source: 'shed' })
-  // At random, so that those who are refused together do not come back together.
+  // At random, so that clients that are refused together do not come back together.
   decision.retryAfterMs = 1000 * (1 + Math.floor(LONGEST_AFTER_SHEDDING * Math.random()))
   decision.reason = 'overloaded'
   return decision

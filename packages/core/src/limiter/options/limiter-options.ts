@@ -12,41 +12,43 @@ import { processWide, isSilent, type Warn } from '../../base/warnings.js'
 import type { VerdictsOptions } from '../pipeline/verdicts.js'
 import { errorOfKnown, errorOfWhole, remedyOf, findReplacement } from './option-remedies.js'
 
+/** The options of `createLimiter`. The `rateLimit` of an adapter takes them, too. */
 export interface LimiterOptions<Plans extends string = string> extends PlanOptions<Plans> {
-  /** Where counts live: `redisStore(client)` shares them between processes. Default: this process's memory. */
+  /** Where counts live. `redisStore(client)` shares them between processes. Default: this process's memory. */
   readonly store?: Store | undefined
   /**
-   * A name of 1 to 32 letters, digits or `_.-`, which goes into all keys. Give each limiter a name of its own if
-   * several in one process share a store (for Redis: a client and prefix): otherwise they would share their counters.
-   * Only one of them can go without a name. Use the same names in every process. Default: none.
+   * Keeps this limiter's counters apart from those of other limiters on the same store (for Redis: the same client and
+   * prefix). Each of them needs its own name; only one can do without. 1 to 32 letters, digits or `_.-`, which go into
+   * all keys. Use the same names in every process. Default: none.
    */
   readonly name?: string | undefined
   /**
-   * What to answer while the store cannot: `local`: limit in this process; `open`: let requests pass; `closed`: deny
-   * them with 503; or a function that chooses. A plan can have its own. Default: `local`.
+   * What happens while the store cannot answer. `local`: this process limits alone. `open`: requests pass. `closed`: they
+   * are denied with 503. Or a function that chooses. A plan can have its own policy. Default: `local`.
    */
   readonly onStoreFailure?: FailurePolicyOption | undefined
-  /** Options for limiting in this process while the store cannot answer. */
+  /** How this process limits alone while the store cannot answer. */
   readonly local?: LocalOptions | undefined
   /** The longest that a request waits for the store, in ms, from 1 to 60 000. Default: 100. */
   readonly deadlineMs?: number | undefined
   /**
-   * Denials of the store are remembered, and the same request is denied from memory until the moment that the store
-   * named, so that a flood hardly reaches it. `false`: every request asks the store. A memory store needs none.
+   * How denials are remembered: this process repeats a denial by the store until the request can fit, so that a flood
+   * hardly reaches the store. `false`: every request asks the store. Not used with a memory store.
    */
   readonly denials?: false | RememberOptions | undefined
   /**
-   * Looks up the plan of subjects that name none, for example in a database. `planCache` says how long answers are
-   * remembered. While a look-up fails, the previous answer is used, else the default plan.
+   * Looks up the plan of subjects that name none, for example in a database. `planCache` sets how long answers are
+   * remembered. If a look-up fails, the previous answer is used, or the default plan if there is none.
    */
   readonly planOf?: PlanOf | undefined
+  /** How long answers of `planOf` are remembered, and how long a request waits for one. */
   readonly planCache?: PlanCacheOptions | undefined
-  /** Hashes ids before they reach the store: a secret of at least 16 characters, the same in all processes. */
+  /** A secret to hash ids with before they reach the store: at least 16 characters, the same in all processes. */
   readonly hashIds?: string | undefined
   /**
-   * Whether this limiter emits Node process warnings about likely mistakes. Warnings about a Redis client or server, about
-   * memory in several processes and about unverified tokens are emitted in any case. With false, `identify` is not asked
-   * again to find out whether it is asked too early. Default: true.
+   * Whether this limiter emits Node process warnings about likely mistakes. Warnings about a Redis client or server and
+   * about unverified tokens are emitted in any case. With false, `identify` is never called again after a response to find
+   * out whether it is called too early. Default: true.
    */
   readonly warnings?: boolean | undefined
 }
@@ -67,7 +69,7 @@ export const LIMITER_OPTIONS: readonly string[] = [
   'warnings',
 ]
 
-/** The options of an adapter's rateLimit that mean nothing without an HTTP request. */
+/** The options of an adapter's rateLimit that have no meaning without an HTTP request. */
 export const ONLY_HTTP_OPTIONS: readonly string[] = [
   'limiter',
   'identify',
@@ -145,13 +147,13 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   }
 }
 
-/** What is lost where the value of an option is missing, such as an environment variable; and how to say that it is meant. */
+/** What happens if an option's value is missing, such as an unset environment variable, and how to say that this is meant. */
 const LOST = {
   store: 'each process counts in its own memory. If you mean that, write store: memoryStore()',
   hashIds: 'ids reach the store as they are. If you mean that, leave hashIds out',
 }
 
-/** Warns once a process of each option that was given, but as undefined, and whose default holds less. */
+/** Warns of each option that was given as undefined and whose default protects less. Once per process. */
 export function warnOfUndefined(options: LimiterOptions, warn: Warn): void {
   if (isSilent(warn)) return
   const warned = processWide('options warned of as undefined', () => new Set<string>())
@@ -189,7 +191,7 @@ function checkLocalOptions(local: LocalOptions): void {
   }
 }
 
-/** What decides where the store does not, with defaults. */
+/** The options for store failures, with defaults. */
 export function failureOptions(
   options: LimiterOptions,
 ): Pick<VerdictsOptions, 'onStoreFailure' | 'local' | 'deadlineMs'> {

@@ -102,10 +102,10 @@ function suggestLimit({ windowMs }: OtherPackage, given: Given): string {
   return quota === undefined || !isLength ? `write a limit such as ${limit}` : `write ${limit}`
 }
 
-/** Parts of a limit that stand beside it most often by mistake. `name` is another option there. */
+/** Parts of a limit that are most often written beside it by mistake. Not `name`, which is another option there. */
 const PARTS = ['quota', 'window', 'burst', 'algorithm', 'timeZone', 'anchor', 'precision']
 
-/** Parts of a limit given as options of their own: the limit they make, with the values that were given. */
+/** The error for parts of a limit that are given as options. It shows the limit that they make, with the given values. */
 function findParts(given: object, unknown: readonly string[]): ConfigError | undefined {
   const parts = PARTS.filter((part) => unknown.includes(part))
   const [first] = parts
@@ -131,25 +131,26 @@ function limitWithParts(given: Given, parts: readonly string[]): string {
   return isOptions(given.plans) ? `it in the plan, such as free: ${long}` : `limit: ${long}`
 }
 
-/** What the limit itself says, as far as it can be read. */
+/** The parts that the limit itself gives, as far as it can be read. */
 function readOuterLimit(limit: unknown): object {
   if (isOptions(limit)) return limit
   const [, quota, window] = (typeof limit === 'string' && /^(\d{1,13})\/([\w ]{1,16})$/.exec(limit)) || []
   return quota === undefined ? {} : { quota: Number(quota), window }
 }
 
-/** As one types it; of what is no text and no number only that there is something. */
+/** As you would type it, if it is a string or a number; otherwise `...`. */
 function showValue(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? show(value) : '...'
 }
 
 /** The options in the examples of how to make a limiter. */
 const EXAMPLE = "{ limit: '100/min' }"
-/** How a limit begins, or all of a plan without limits. */
+/** The beginning of a limit, or a whole plan without limits. */
 const LIMIT = /^\s*\d[\d_]*\s*(?:\/|per\s|concurrent)|^(?:unlimited|blocked)$/i
 
 /**
- * The error for a store, a Redis client, a limit or the like in place of the options it belongs into. Undefined for all else.
+ * The error for a value such as a store, a Redis client or a limit, passed instead of the options that should contain it.
+ * Undefined for anything else.
  *
  * @param example how a limiter is made: `app.use(rateLimit({ limit: '100/min' }))`
  */

@@ -1,6 +1,6 @@
 import { plainName } from '../../base/options.js'
 
-/** In place of which options to type what: options that belong elsewhere in Tollgate, then those of other packages. */
+/** What to write instead of an option: of Tollgate's that belong elsewhere, then of other packages' options. */
 const TABLE = `
 hook -> pass it to Fastify's plugin: app.register(rateLimit, { hook })
 prefix shards waitForReplicas -> pass it to the store: redisStore(client, { prefix: ... })
@@ -22,7 +22,7 @@ plan getPlan planFor planName planFn tier getTier -> return { id, plan } from id
 
 key keyGenerator generateKey getKey keyFn keyFunc keyBy keyResolver id getId identity getTracker subject user userId tenant limitBy cacheKey -> write identify: (req) => ...
 ipv6Subnet ipv6Prefix ipKeyGenerator -> write identify: byIp({ ipv6Prefix: 64 })
-trustProxy trust proxy behindProxy -> say it to the framework: app.set('trust proxy', 1), Fastify({ trustProxy: [...networks] }), new Koa({ proxy: true, maxIpsCount: 1 })
+trustProxy trust proxy behindProxy -> set it in the framework: app.set('trust proxy', 1), Fastify({ trustProxy: [...networks] }), new Koa({ proxy: true, maxIpsCount: 1 })
 hash hashKeys secret -> write hashIds: process.env.ID_SECRET
 
 weight getCost requestCost consume units pointsToConsume -> write cost: 5, or cost: (req) => ...
@@ -32,8 +32,8 @@ skipIf skipCondition exclude ignore filter unless when condition executeConditio
 path paths route routes url global -> mount it on those routes alone, or write skip: (req) => ...
 whitelist safelist allowed exempt skipList -> write allowList: [...]
 blacklist denylist banned -> write blockList: [...]
-ban banDuration blockFor onBanReach continueExceeding exponentialBackoff inMemoryBlockOnConsumed inMemoryBlockDuration -> there are no bans, and a refused request counts nothing; for whom you never let in write blockList: [...]
-skipFailedRequests requestWasSuccessful -> write refundWhen: ({ status = 0 }) => status >= 500; from 400 on, as theirs, a client can get units back as it likes
+ban banDuration blockFor onBanReach continueExceeding exponentialBackoff inMemoryBlockOnConsumed inMemoryBlockDuration -> there are no bans, and a refused request counts nothing; to always refuse somebody, write blockList: [...]
+skipFailedRequests requestWasSuccessful -> write refundWhen: ({ status = 0 }) => status >= 500; with status >= 400, as there, a client could get units back at will
 skipSuccessfulRequests -> write refundWhen: ({ status, isAborted }) => !isAborted && status < 400
 loadShedding overload -> write shed: ['free']
 
@@ -62,12 +62,12 @@ redis redisClient redisUrl redisOptions connection client storeClient db driver 
 memcached memcachedClient -> write store: memcachedStore(address)
 storage backend -> write store: redisStore(client), or memoryStore()
 memory inMemory -> leave it out: a limiter without a store counts in memory
-cache ephemeralCache localCache -> leave it out: denials are remembered by themselves; denials: false ends that
+cache ephemeralCache localCache -> leave it out: denials are remembered anyway; denials: false turns that off
 namespace keyPrefix redisPrefix -> write store: redisStore(client, { prefix: 'myapp' })
 
 logger log debug verbose analytics metrics events -> listen: limiter.on('limited', (decision) => ...), or use @tollgate/metrics
-validate -> leave it out: options are always checked; warnings: false ends the warnings
-dryRun shadow reportOnly -> ask limiter.consume(id) in a middleware that lets all pass, and listen: limiter.on('limited', ...)
+validate -> leave it out: options are always checked; warnings: false turns warnings off
+dryRun shadow reportOnly -> call limiter.consume(id) in a middleware that lets every request pass, and listen: limiter.on('limited', ...)
 `
 
 /** The remedies by the plain names of the options. */
@@ -79,8 +79,8 @@ const REMEDIES: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * What to type in place of an option, in any spelling of its name: `pass it to the store: ...`. Undefined if the option is
- * not known.
+ * What to write instead of an option, whose name may be in any spelling: `pass it to the store: ...`. Undefined if the
+ * option is not known.
  */
 export function remedyOf(name: string): string | undefined {
   return REMEDIES.get(plainName(name))

@@ -7,8 +7,8 @@ import type { StoreAbilities } from '../../stores/contract.js'
 import { unsupportedBy } from '../../stores/store-check.js'
 
 /**
- * Refuses a plan with a limit whose algorithm the store does not support, with leases that it does not grant, or with
- * what it cannot hold. A synchronous store need not grant leases: it is this process's memory already.
+ * Refuses a plan that the store cannot serve: it does not have a limit's algorithm, grants no leases, cannot hold units or
+ * count so far. A synchronous store need not grant leases, since it is this process's memory already.
  *
  * @param path where the user wrote it: `plans.free`
  * @throws {ConfigError}
@@ -30,7 +30,7 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
   const tooLarge = plan?.limits.find(({ quota }) => quota > (store.largestQuota ?? Infinity))
   if (tooLarge) {
     const { name, quota } = tooLarge
-    const problem = `the limit ${show(name)} has a quota of ${quota}, and this store counts to ${store.largestQuota} at most`
+    const problem = `the limit ${show(name)} has a quota of ${quota}, but this store counts only to ${store.largestQuota}`
     throw new ConfigError(path, `${problem}: count in larger units, such as kB in place of bytes`)
   }
   const tooLong = plan?.limits.find(({ compiled }) => compiled.ttlMs > (store.longestTtlMs ?? Infinity))
@@ -39,7 +39,7 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
 
 function cannotKeep({ name, compiled }: Limit, { longestTtlMs = Infinity }: StoreAbilities): string {
   const [days, most] = [compiled.ttlMs, longestTtlMs].map((ms) => Math.floor(ms / UNIT_MS.d))
-  const problem = `what is used of the limit ${show(name)} counts for ${days} days, and this store keeps counts for ${most} at most`
+  const problem = `used units of the limit ${show(name)} count for ${days} days, but this store keeps counts for at most ${most} days`
   return `${problem}: write a shorter window`
 }
 
@@ -59,7 +59,7 @@ function cannotCount(
     const without = calledForBy === undefined ? '' : `, without ${calledForBy}`
     return `${problem}: write ${spokenName(other)}${without}`
   }
-  // By its length: a month would be one of the calendar.
+  // By its length, since '/month' would mean a calendar month.
   const same = `${limit.quota}/${notationOf(limit.windowMs)}`
   return `${problem}: write '${same}', which it counts by algorithm: '${defaultAlgorithm}'`
 }

@@ -16,12 +16,12 @@ interface FeaturesOptions {
   readonly deadlineMs: number
 }
 
-/** Makes the features of a limiter, in the order in which they are asked. They may call the host only later. */
+/** Makes a limiter's features, in the order in which they are asked. They must not call the host before it is ready. */
 export type MakeFeatures = (host: FeatureHost<ChangeEvents>) => readonly Feature[]
 
 /**
- * The list of features. A store that answers at once is memory itself, which needs no leases and no remembered denials. If a test
- * sets the store's time, denials are remembered on demand.
+ * The list of features. A store that answers at once is memory itself, so it needs no leases and no remembered denials. If
+ * a test sets the store's time, denials are remembered only if the option `denials` is given.
  */
 export function createFeatures({ store, denials, deadlineMs }: FeaturesOptions): MakeFeatures {
   const { synchronous, testClock: clock } = store

@@ -23,8 +23,9 @@ import { askAfter, askTwice, consumeInTurn, takeUpTo } from './steps.js'
 import { Verdicts, type VerdictsOptions } from './verdicts.js'
 
 /**
- * Leads a request to its decision. Features answer if they can; else they prepare it, the store is asked, features learn from its
- * outcome, and the decision is made, counted and emitted. A request may wait in line first, and may be asked in several steps.
+ * Takes a request to its decision. Features answer it if they can. Otherwise they prepare it, the store is asked, and
+ * features learn from the outcome. Then the decision is made, counted and emitted. A request may wait in line first, and
+ * may take several steps.
  */
 export class Pipeline implements AmendingHost, WaitingHost {
   readonly store: StoreAbilities
@@ -88,13 +89,13 @@ export class Pipeline implements AmendingHost, WaitingHost {
     return this.track(decided)
   }
 
-  /** Asks once more for a request that was denied because of units which this process holds on lease, when these are back. */
+  /** Asks once more for a request that was denied because of units that this process held on lease, once these are back. */
   #askAfter(room: Promise<unknown>, denied: Verdict, beganMs: number): Promise<Decision> {
     const asked = askAfter({ room, denied, beganMs }, this.#verdicts)
     return this.track(asked.then((verdict) => this.conclude(denied.step, [verdict])))
   }
 
-  /** Makes the decision of the verdicts on all steps of a request, counts it and emits it. */
+  /** Makes the decision from the verdicts on a request's steps, counts it and emits it. */
   conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = createDecision(request, { isPeek: false, by: this, verdicts })
     if (request.inFlight) holdSlots(decision, request.inFlight)
@@ -102,7 +103,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
     return decision
   }
 
-  /** A promise if the store gives promises: callers would fail if they got a plain value, and only in an outage. */
+  /** A promise if the store's answers are promises. Otherwise callers would first meet a plain value in an outage, and fail. */
   #inKind(decision: Decision): MaybePromise<Decision> {
     return this.#verdicts.answersAtOnce ? decision : this.#paced.resolved(decision)
   }
@@ -128,12 +129,12 @@ export class Pipeline implements AmendingHost, WaitingHost {
     return this.#verdicts.features.prepare(request)
   }
 
-  /** Has the store decide a request in one step, without waiting and features that answer; the error if it cannot. */
+  /** Has the store decide a request in one step. It does not wait, and no feature answers. The error if the store cannot. */
   take(request: Request): ReturnType<Verdicts['take']> {
     return this.#verdicts.take(this.prepare(request))
   }
 
-  /** Asks for a request, and once more where units that this process holds on lease were in the way. */
+  /** Asks for a request, and once more if units that this process held on lease were in the way. */
   ask(request: Request): MaybePromise<Verdict> {
     return askTwice(this.prepare(request), this.#verdicts)
   }
@@ -157,8 +158,8 @@ export class Pipeline implements AmendingHost, WaitingHost {
   }
 
   /**
-   * Gives up to so many units of every limit of a request back, those that have counted longest. Returns whether there were
-   * any; false also where the store has not answered yet.
+   * Gives up to so many units back to every limit of a request: those that have counted longest. Returns whether there were
+   * any; false also if the store has not answered yet.
    */
   async refundByKey(request: Request, units: number): Promise<boolean> {
     if (this.#verdicts.isEnded) return false
@@ -194,7 +195,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
     return toHealth(this.#verdicts.store.states(), this.#verdicts.isEnded)
   }
 
-  /** Remembers a request until its last step is over, since `close` must wait: its units may have to go back. */
+  /** Remembers a request until its last step is over. `close` must wait for it, since its units may have to go back. */
   track<T>(asked: Promise<T>): Promise<T> {
     this.#underWay.add(asked)
     return asked.finally(() => this.#underWay.delete(asked))
@@ -220,7 +221,7 @@ export class Pipeline implements AmendingHost, WaitingHost {
   }
 }
 
-/** Makes the decision of the verdicts on all steps of a request. */
+/** Makes the decision from the verdicts on a request's steps. */
 function createDecision(request: Request, origin: Origin): Decision {
   const { verdicts } = origin
   const first = verdicts[0] as Verdict
@@ -235,12 +236,12 @@ function isUncounted(verdict: Verdict): verdict is Uncounted {
   return source === 'unlimited' || source === 'blocked' || source === 'open' || source === 'closed'
 }
 
-/** After so many answers without I/O, one waits for a turn of the event loop. */
+/** Of so many answers without I/O, one waits for a turn of the event loop. */
 const ANSWERS_A_TURN = 256
 
 /**
- * Makes promises of answers that are known at once. Now and then one waits for the event loop to go round: else a caller
- * that asks again and again, such as `while (!(await limiter.consume(id)).allowed)`, would hold up all timers and sockets.
+ * Makes promises of answers that are known at once. Now and then one waits for a turn of the event loop. Otherwise a caller
+ * that asks in a loop, such as `while (!(await limiter.consume(id)).allowed)`, would hold up all timers and sockets.
  */
 class PacedPromises {
   #answers = 0

@@ -6,9 +6,9 @@ import { type Request, type SharedDeadline, type Verdict, unitsTaken } from '../
 import type { Verdicts } from './verdicts.js'
 
 /**
- * Asks the steps of a request one after another. When one denies, the units of the steps before it go back, and its own
- * numbers are the answer. Slots go back without a message of their own. All steps share one deadline. When it passes, the
- * failure policy decides the rest, and nothing more is sent.
+ * Asks for the steps of a request one after another. If one denies, the units of the steps before it go back, and its
+ * numbers are the answer. Slots need no message to go back. All steps share one deadline. When it passes, the failure
+ * policy decides the rest, and nothing more is sent.
  *
  * @returns the verdict on each step; a denial is the last
  */
@@ -29,8 +29,8 @@ export async function consumeInTurn(request: Request, verdicts: Verdicts): Promi
 }
 
 /**
- * Takes as many more units as fit every limit. Each step is asked for at most what the steps before it gave; at the
- * end, each gives back what is more than the least.
+ * Takes as many more units as fit every limit. Each step is asked for at most what the steps before it gave. At the end,
+ * each gives back what it took beyond the smallest amount.
  *
  * @returns the units taken from every limit
  */
@@ -75,7 +75,7 @@ function askingUpTo(step: Request, cost: number): Request {
   }
 }
 
-/** Asks for one step, and once more where units that this process holds on lease were in the way. */
+/** Asks for one step, and once more if units that this process held on lease were in the way. */
 export function askTwice(step: Request, verdicts: Verdicts): MaybePromise<Verdict> {
   const beganMs = elapsedMs()
   return chain(verdicts.ask(step), (denied) => {
@@ -85,8 +85,8 @@ export function askTwice(step: Request, verdicts: Verdicts): MaybePromise<Verdic
 }
 
 /**
- * Asks once more for a step that the store denied, when there is room. The deadline of the first call still holds: when it passes, the denial
- * stands.
+ * Asks once more for a step that the store denied, when there is room. The first call's deadline still holds: when it
+ * passes, the denial stands.
  */
 export async function askAfter({ room, denied, beganMs }: Denied, verdicts: Verdicts): Promise<Verdict> {
   const asker = new StepAsker(verdicts, beganMs)
@@ -120,7 +120,7 @@ class StepAsker implements Timed {
   newer: Timed | undefined = undefined
   readonly #verdicts: Verdicts
   readonly #deadline: SharedDeadline = { isOver: false }
-  /** Answers the step that is being asked for, when time is up. */
+  /** Answers the step that is being asked for when the deadline has passed. */
   #onOver = (): void => {}
 
   /** @param beganMs when the request was asked for, in ms since the process started */
@@ -154,7 +154,7 @@ class StepAsker implements Timed {
     })
   }
 
-  /** Asks once more where units that this process holds on lease were in the way. Otherwise, or when time is up, the first verdict stands. */
+  /** Asks once more if units that this process held on lease were in the way. Otherwise, or after the deadline, the first verdict stands. */
   askAgain(first: Verdict, step: Request): MaybePromise<Verdict> {
     const room = this.#deadline.isOver ? undefined : this.#verdicts.makeRoom(first)
     return room ? this.askAfter(room, first, step) : first

@@ -31,13 +31,13 @@ export interface VerdictsOptions {
 }
 
 /**
- * Gives verdicts on steps: by a feature that knows them, else by the store, unless the shard's breaker is open. If the store cannot
- * answer, the failure policy decides. Features learn from every outcome.
+ * Gets verdicts on steps: from the store, or from the failure policy if the store cannot answer or the shard's breaker is
+ * not closed. Features learn from every outcome.
  */
 export class Verdicts implements FeatureHost<ChangeEvents> {
   /**
-   * For all calls and all requests in several steps. One list, since a request must end before a call that it made later:
-   * otherwise its next step would be sent.
+   * For all calls, and for all requests in several steps. One list, since a request must end before a call that it made
+   * later. Otherwise its next step would be sent.
    */
   readonly deadlines: Deadlines
   readonly features: Features
@@ -64,7 +64,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     const onReconciled: Reporter['reconciled'] = (reconciled, shard) => reporter.reconciled(reconciled, shard)
     this.#fallback = new Fallback({ ...options, onReconciled }, this)
     this.holds = new Holds(this)
-    // The last three come last, since the others may still give back or charge as they end.
+    // These three come last, since the others may still give back or charge as they end.
     this.features = new Features([...options.features(this), this.holds, this.#fallback, this.#giveBacks])
   }
 
@@ -89,7 +89,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     return error
   }
 
-  /** Sends a caller's request or step to the store. Nothing else does: what counts requests in flight must know of each. */
+  /** Sends a caller's request or step to the store. Nothing else does, because in-flight must know of each. */
   consume<T>(step: Request, conclude: Conclude<Request, MaybePromise<T>>): MaybePromise<T> {
     step.inFlight?.sent(step)
     return this.store.consume(step, conclude)
@@ -106,12 +106,12 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     return refused ? this.fallBack(step, refused) : this.consume(step, this.read)
   }
 
-  /** The verdict for a store's answer; if that is not an outcome, the failure policy's. Bound, to be made once. */
+  /** The verdict for a store's answer; the failure policy's if that is not an outcome. Bound, so that it is made only once. */
   readonly read = (step: Request, given: unknown, sentAtMs: number): Verdict => {
     const read = this.#verdictOr(step, given, sentAtMs)
     if (!isA(read, StoreError)) return read
     this.features.failed(step)
-    // The policy has decided this step already when its deadline passed.
+    // When the deadline passed, the policy decided this step already.
     if (step.deadline?.isOver) return { source: 'closed', allowed: false, step, error: read }
     return this.fallBack(step, read)
   }
@@ -152,7 +152,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     return this.#fallback.decide(step, error)
   }
 
-  /** Makes features give back units that are in the way of a step: see Feature. */
+  /** Makes features give back units that are in the way of a step: see `Feature.makeRoom`. */
   makeRoom({ source, step, outcome }: Verdict): Promise<unknown> | undefined {
     return source === 'store' && outcome ? this.features.makeRoom(step, outcome) : undefined
   }
@@ -186,7 +186,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     if (this.#isEnded) throw closedError()
     const { keys } = subject
     const { features } = this
-    // Also before: nothing may be served that the store no longer counts.
+    // Before the reset, too: nothing may be served that the store no longer counts.
     features.forget('resetting', keys)
     try {
       const wasThere = await this.store.reset(subject, () => features.forget('reset', keys))
@@ -206,7 +206,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
         this.#reporter.invalidAnswerError(given)
         return onAnswer(undefined)
       }
-      // A report of requests in flight is answered for these alone: it says nothing of the limits in time.
+      // The answer to a report of requests in flight is about these alone, and shows nothing about limits with a window.
       if (request.grant === 'lease' && !this.answersAtOnce) this.#fallback.learn(request, given, sentAtMs)
       onAnswer(given)
     })

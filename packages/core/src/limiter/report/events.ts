@@ -13,18 +13,19 @@ import type { WaitingChange } from '../waiting/waiting-change.js'
 /** A state change of one shard's breaker. A store without shards is shard 0. */
 export interface BreakerChange {
   /**
-   * `open`: the store has failed several times, and gets no requests until it answers a probe. `half-open`: it answers,
-   * and is being charged for what was admitted meanwhile. `closed`: it decides.
+   * `open`: the shard failed several times, and gets no requests until it answers a probe. `half-open`: it answered, and
+   * is charged for what was admitted without it. `closed`: it decides.
    */
   readonly state: BreakerState
+  /** The number of the shard, from 0. */
   readonly shard: number
   /** The error that opened it. */
   readonly error: StoreError | undefined
-  /** Set with `closed`: how long the shard did not decide, in ms, and what it was charged before it decides again. */
+  /** Set with `closed`: how long the shard did not decide, in ms, and what it was charged before it decided again. */
   readonly outage?: Outage
 }
 
-/** A request that was refused since this process is overloaded. */
+/** A request that was refused because this process is overloaded. */
 export interface Shed {
   /** The subject that pays. */
   readonly subject: Subject
@@ -32,15 +33,15 @@ export interface Shed {
   readonly plan: string
   /** Requests in flight in this process. */
   readonly inFlight: number
-  /** The most that may be in flight; undefined while there is no such limit, and the event loop was late. */
+  /** The most requests that may be in flight. Undefined if there was no such limit: then the event loop was late. */
   readonly limit: number | undefined
   /** How late the event loop was, in ms. */
   readonly delayMs: number
 }
 
 /**
- * What an event says about the request, besides the subject that pays. It comes from `context` of `consume`, or in HTTP
- * from `eventContext`. With `eventContext: true` it has `method`, `route` and `address`.
+ * What `decision` and `limited` events say about the request: the option `context` of `consume`, or over HTTP what the
+ * option `eventContext` gives. With `eventContext: true` it has `method`, `route` and `address`.
  */
 export interface EventContext {
   readonly method?: string
@@ -58,38 +59,41 @@ export interface ChangeEvents {
 
 /** The events of a limiter and the arguments of their listeners. */
 export interface LimiterEvents {
-  /** A request was decided: by the store, by a plan that needs none, or by the failure policy, but not by a list. */
+  /** A request was decided. Not emitted for requests on the allow or block list, or for those that were shed. */
   decision: [decision: Decision, context?: EventContext]
-  /** A request was denied, by a limit or by the failure policy. */
+  /** A request was denied: by a limit, by a `blocked` plan, or by the failure policy. */
   limited: [decision: Decision, context?: EventContext]
   /**
-   * The store failed or was late for this many requests, which were left to the failure policy; or for a peek, refund
-   * or reset. Once per batch; once per request if the answer was not an outcome. With 0 requests: a probe of a
-   * failed shard failed for another reason, which says more.
+   * The store failed, or missed the deadline, for this many requests, which the failure policy decided; or for a peek,
+   * refund or reset. Emitted once per batch, or once per request if the answer was not an outcome. With 0 requests: a
+   * shard that had failed still fails, now for another reason that somebody has to fix.
    */
   storeError: [error: StoreError, requests: number]
-  /** A breaker changed its state: the store is not asked any more, or is back. */
+  /** A shard's breaker changed its state: the shard is no longer asked, or it is back. */
   breaker: [change: BreakerChange]
-  /** The failure policy decided a request, since the store could not. */
+  /** The failure policy decided a request, because the store could not. */
   fallback: [decision: Decision, error: StoreError]
   /** The store was charged for units that were admitted while it could not answer. */
   reconciliation: [reconciled: Reconciled]
   /**
-   * For want of room, the store forgot this many subjects whose units still counted, so they start anew. At most once a
+   * The store was full and forgot this many subjects whose units still counted. They start anew. Emitted at most once a
    * second. With a memory store, set a larger `maxSubjects`.
    */
   evicted: [subjects: number]
-  /** This process took units of a subject in advance, was refused, gave some back, or lost some. */
+  /** This process took units of a subject in advance, was refused some, gave some back, or lost some. */
   lease: [change: LeaseChange]
-  /** Requests in flight were reported again to a store that had lost them, or may have: after an outage, or a pause. */
+  /** Requests in flight were reported again, because the store lost them or may have: after an outage or a pause. */
   inFlight: [change: InFlightChange]
-  /** A request of a plan with `wait` got a place in line, or is in line no more. */
+  /** A request on a plan with `wait` got a place in line, or left the line. */
   waiting: [change: WaitingChange]
-  /** A request was refused since this process is overloaded: see the option `shed`. No limit was asked. */
+  /** A request was refused because this process is overloaded: see the option `shed`. It took no units. */
   shed: [shed: Shed]
-  /** `planOf` failed, was late or returned no name. The subject keeps its previous plan, or gets the default plan. */
+  /**
+   * `planOf` failed, took too long, or returned something other than a plan or limits. The subject keeps its previous
+   * plan, or gets the default plan.
+   */
   planError: [error: TollgateError, subject: Subject]
-  /** A subject named an unknown plan, or none while no default plan was chosen. The plan `used` is applied. */
+  /** A subject named a plan that does not exist, or none, although no default plan was chosen. The plan `used` applies. */
   unknownPlan: [subject: Subject, used: string]
 }
 
@@ -97,7 +101,7 @@ type EventName = keyof LimiterEvents
 type Listener<Name extends EventName> = (...args: LimiterEvents[Name]) => void
 type AnyListener = (...args: never[]) => unknown
 
-/** The message of each event on its diagnostics channel; the `limiter` is added. */
+/** The message of each event on its diagnostics channel. `emit` adds the `limiter`. */
 const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) => object } = {
   decision: (decision, context) => (context ? { decision, context } : { decision }),
   limited: (decision, context) => (context ? { decision, context } : { decision }),
@@ -114,13 +118,16 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   unknownPlan: (subject, used) => ({ subject, used }),
 }
 
-/** The channel of `node:diagnostics_channel` for this event of all limiters in the process: `tollgate:store-error`. */
+/**
+ * The name of the channel of `node:diagnostics_channel` that gets this event from all limiters in the process, such as
+ * `tollgate:store-error`.
+ */
 export function channelFor(event: EventName): string {
   return `tollgate:${event.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 
 /**
- * The events of one limiter. An error of a listener becomes a process warning: it must neither affect a request nor
+ * The events of one limiter. An error in a listener becomes a process warning: it must neither affect a request nor
  * keep the event from other listeners. An EventEmitter would stop at the first error.
  */
 export class Events {
@@ -130,7 +137,7 @@ export class Events {
   readonly #warn: Warn
   readonly #channels = forEachEvent((name) => channel(channelFor(name)))
 
-  /** @param limiter sent along on the channels, so that subscribers know which limiter it is */
+  /** @param limiter sent along on the channels, so that subscribers know which limiter emitted an event */
   constructor(limiter: object, warn: Warn) {
     this.#limiter = limiter
     this.#warn = onceAMinute(warn)

@@ -43,7 +43,7 @@ export class Reporter implements StoreListener {
   /**
    * Counts and emits a decision.
    *
-   * @param failed  the error because of which the store decided nothing of the request, or not all of it
+   * @param failed  the error that kept the store from deciding the request, or a part of it
    * @param context what the caller said about the request
    */
   decision(decision: Decision, failed: StoreError | undefined, context: EventContext | undefined): void {
@@ -63,9 +63,9 @@ export class Reporter implements StoreListener {
   }
 
   /**
-   * Turns an invalid answer into an error. Reports it, unless the guard did.
+   * Turns an invalid answer into an error. Reports the error, unless the guard has done so.
    *
-   * @param isNew whether nothing can have reported it. What the guard gave was reported, once for a batch
+   * @param isNew whether nothing can have reported it yet. Errors from the guard were reported, once for a batch
    */
   invalidAnswerError(given: unknown, isNew = false): StoreError {
     const error = toAnswerError(given)
@@ -95,7 +95,7 @@ export class Reporter implements StoreListener {
     if (outage) this.#warning.over(outage)
   }
 
-  /** A shard that was given up still fails. No request was asked for. */
+  /** A shard that was given up still fails. This was a probe, not a request. */
   failedProbe(error: StoreError, isNews: boolean): void {
     this.#warning.failed(error)
     if (isNews) this.#events.emit('storeError', error, 0)
@@ -118,7 +118,7 @@ export class Reporter implements StoreListener {
     this.#events.emit('shed', shed)
   }
 
-  /** Emits an event of a feature, which counts it itself. */
+  /** Emits an event of a feature. The feature counts it. */
   emit<Name extends keyof ChangeEvents>(name: Name, change: ChangeEvents[Name]): void {
     this.#events.emit(name, ...([change] as LimiterEvents[Name]))
   }
@@ -136,7 +136,7 @@ function toEventArgs(decision: Decision, context: EventContext | undefined): Lim
 /** The error for a store's answer that is not an outcome. */
 function toAnswerError(given: unknown): StoreError {
   if (isA(given, StoreError)) return given
-  // Such as of a store that claims to be synchronous.
+  // It may be a promise, from a store that claims to be synchronous.
   quiet(given)
   if (isA(given, Error)) return toStoreError(given)
   const expected = '{ at, limits } with { wait, remaining, reset } for each limit of the plan'
@@ -144,14 +144,14 @@ function toAnswerError(given: unknown): StoreError {
 }
 
 /**
- * Warns that the store cannot be asked, why, and what to do: once a minute for each reason, so that a store that often fails does
- * not fill the log. Without listeners nothing else would report it.
+ * Warns that the store cannot be asked, why, and what to do. At most once a minute for each reason, so that a store that
+ * often fails does not fill the log. Without listeners, nothing else would report it.
  */
 export class StoreWarning {
   readonly #warn: Warn
   readonly #isDue: (reason: StoreErrorReason) => boolean
   readonly #until: string
-  /** The reasons that this outage was warned of with. */
+  /** The reasons that warnings gave during this outage. */
   readonly #warned = new Set<StoreErrorReason>()
   #isFirst = true
 
@@ -170,7 +170,7 @@ export class StoreWarning {
     return isFirst
   }
 
-  /** A shard was given up, or still fails. During an outage only a new reason that somebody has to put right is warned of. */
+  /** A shard was given up, or still fails. A second warning in an outage needs a new reason, one that somebody has to fix. */
   failed(error: StoreError): void {
     this.#isFirst = false
     const { message, reason } = error
@@ -184,7 +184,7 @@ export class StoreWarning {
     )
   }
 
-  /** The store decides again. Warns only if the outage was warned of. */
+  /** The store decides again. Says so only if there was a warning about the outage. */
   over({ ms, units, dropped }: Outage): void {
     if (this.#warned.size === 0) return
     this.#warned.clear()
@@ -211,8 +211,9 @@ const ADVICE: { readonly [Reason in StoreErrorReason]?: string } = {
   timeout: '; it hangs, is held up, or is too far away for the deadlineMs of the limiter',
 }
 
-/** The time for which a shard, or the store, did not decide, and what it was charged before it decided again. */
+/** How long a shard, or the whole store, did not decide, and what it was charged before it decided again. */
 export interface Outage extends Reconciled {
+  /** How long it lasted, in ms. */
   readonly ms: number
 }
 
@@ -222,12 +223,12 @@ interface Open {
   dropped: number
 }
 
-/** Measures how long each shard of a store does not decide, and how long any of them does not. */
+/** Measures outages: how long each shard does not decide, and how long at least one of them does not. */
 export class Outages {
   readonly #shards = new Map<number, Open>()
   #all: Open | undefined
 
-  /** Whether the store as a whole is out: a shard is, or it was never reached. */
+  /** Whether there is an outage: a shard does not decide, or the store was never reached. */
   get isOut(): boolean {
     return this.#all !== undefined
   }
@@ -258,7 +259,7 @@ export class Outages {
     return one && measured(one)
   }
 
-  /** Returns the outage of the store if it is over: no shard is out. */
+  /** Returns the store's outage if it is over, because all its shards decide again. */
   end(): Outage | undefined {
     if (!this.#all || this.#shards.size > 0) return undefined
     const outage = measured(this.#all)

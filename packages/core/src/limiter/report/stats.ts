@@ -7,41 +7,43 @@ import type { WaitingStats } from '../waiting/waiting-change.js'
 /** What a limiter has done since it was created, and how many requests are pending. */
 export interface LimiterStats {
   /**
-   * The number of requests for each source of their decision. Decisions by a list and requests that were shed are not
-   * counted: they never reach the limiter.
+   * The number of decisions by each source. Requests on an allow or block list and requests that were shed are not
+   * counted, because they never reach the limiter.
    */
   readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list' | 'shed'>, DecisionCounts>>
-  /** Requests, peeks, refunds and resets at which the store failed, or that came after `close`. */
+  /** Requests, peeks, refunds and resets that the store failed to answer, and requests that came after `close`. */
   readonly storeErrors: number
-  /** Units admitted without the store: charged to it later, or never (`dropped`). */
+  /** Units that were admitted without the store: how many it was charged later, and how many never (`dropped`). */
   readonly reconciled: Reconciled
   /** Subjects that the store forgot while their units still counted. */
   readonly evicted: number
-  /** Requests that were refused since this process is overloaded. */
+  /** Requests that were refused because this process was overloaded. */
   readonly shed: number
   /** Units that this process took in advance. */
   readonly leases: LeaseStats
   /** Requests that wait in line, on plans with `wait`. */
   readonly waiting: WaitingStats
+  /** Reservations made by this process. */
   readonly reservations: ReservationStats
   /** Requests that are waiting for the store. */
   readonly pending: number
-  /** Requests in flight in this process, of subjects whose plan limits them. */
+  /** Requests in flight in this process that a limit counts. */
   readonly inFlight: number
 }
 
+/** How many requests were let in and denied. */
 export interface DecisionCounts {
   readonly allowed: number
   readonly denied: number
 }
 
-/** For a readiness probe. */
+/** Whether the store decides, for a readiness probe. */
 export interface LimiterHealth {
   /**
-   * `ok`: the store decides, as far as is known. `degraded`: for some subjects at least the failure policy decides.
-   * `closed`: the limiter was closed, and the policy decides all requests.
+   * `ok`: the store decides, as far as is known. `degraded`: the failure policy decides, at least for some subjects.
+   * `closed`: the limiter was closed, and the failure policy decides all requests.
    */
   readonly status: 'ok' | 'degraded' | 'closed'
-  /** The shards that get no requests since their breaker is not closed. A store without shards is shard 0. */
+  /** The shards that get no requests, because their breaker is not closed. A store without shards is shard 0. */
   readonly openShards: readonly number[]
 }

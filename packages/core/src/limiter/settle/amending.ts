@@ -7,15 +7,15 @@ import { type Decision } from '../decision/decision.js'
 import { type Settlement, holdBoth, noteTaken, settleDecision } from './settlement.js'
 import { limitsOfParts } from '../../features/holds/hold.js'
 
-/** What amending needs of the pipeline, which has made the decisions. */
+/** What amending needs from the pipeline, which has made the decisions. */
 export interface AmendingHost {
-  /** Has the store decide a request in one step, without waiting and features that answer. Never rejects. */
+  /** Has the store decide a request in one step. It does not wait, and no feature answers. Never rejects. */
   take(request: Request): MaybePromise<Verdict | StoreError>
   /** Has the failure policy decide a request. */
   fallBack(request: Request, error: StoreError): Decision
-  /** Has a request decided as any other. */
+  /** Has a request decided like any other. */
   consume(request: Request): MaybePromise<Decision>
-  /** Makes the decision of verdicts, counts it and emits it. */
+  /** Makes the decision from verdicts, counts it and emits it. */
   conclude(request: Request, verdicts: readonly Verdict[]): Decision
   /** Gives units back. Never rejects. */
   refund(settlement: Settlement): Promise<unknown>
@@ -23,7 +23,7 @@ export interface AmendingHost {
   track<T>(asked: Promise<T>): Promise<T>
 }
 
-/** What a request has taken so far, and what it asks for in all. */
+/** What a request has taken so far, and what it asks for in total. */
 interface Amendment {
   readonly first: Decision
   readonly taken: Settlement
@@ -31,12 +31,12 @@ interface Amendment {
 }
 
 /**
- * Decides anew on requests that were let in and that now cost more, count elsewhere or have more limits. The result is the
- * decision on all that they ask for, as if they had asked for it at once: what the first decision took is part of it, or
- * has gone back. Meanwhile the request holds what the first decision took.
+ * Decides again on requests that were let in and that now have another cost, other counters or more limits. The new
+ * decision covers all that they ask for, as if they had asked for it at once: what the first decision took is part of it,
+ * or has gone back. Until then the request holds what the first decision took.
  *
- * What is missing is asked for alone only where the store decided the first one, by the same limits and keys, and the cost is
- * within every quota.
+ * Usually only what is missing is asked for. This needs a first decision by the store, by the same limits and keys, and a
+ * cost within every quota.
  */
 export class Amending {
   readonly #host: AmendingHost
@@ -46,9 +46,9 @@ export class Amending {
   }
 
   /**
-   * @param first   the decision until now, which let the request in
-   * @param asked   all that it asks for
-   * @returns       the first decision itself, if it has taken just that
+   * @param first   the decision that let the request in
+   * @param asked   all that the request asks for now
+   * @returns       the first decision itself, if it has taken exactly that
    */
   amend(first: Decision, asked: Request): MaybePromise<Decision> {
     if (CountedDecision.is(first) && isSame(CountedDecision.requestOf(first), asked)) return first
@@ -67,10 +67,10 @@ export class Amending {
     return decided instanceof Promise ? this.#host.track(decided) : decided
   }
 
-  /** Takes what is missing. If that does not fit, all is asked at once: the denial must report all that was asked for. */
+  /** Takes what is missing. If that does not fit, everything is asked for at once, so that the denial reports it all. */
   #take(amendment: Amendment, missing: Request): MaybePromise<Decision> {
     const { first, taken, request } = amendment
-    // The message that asks for a slot of the same key also says that this one is free.
+    // The message that asks for a slot of the same key also reports that the earlier slot is free.
     if (missing.parts.some((part) => part.set.inFlightIndex !== undefined && isIn(taken.request, part)))
       first.release()
     return chain(this.#host.take(missing), (verdict) => {
@@ -85,10 +85,10 @@ export class Amending {
     })
   }
 
-  /** Gives back what was taken, then has all decided at once. */
+  /** Gives back what was taken, then has everything decided at once. */
   async #exchange({ first, taken, request }: Amendment): Promise<Decision> {
     const back = this.#host.refund(taken)
-    // Without a common key, neither can be in the way of the other.
+    // Without a common key, the old units cannot be in the way of the new ones.
     if (request.parts.some((part) => isIn(taken.request, part))) await back
     first.release()
     const [decision] = await Promise.all([this.#host.consume(request), back])
@@ -118,8 +118,8 @@ function isSame(taken: Request, { cost, parts, isBlocked }: Request): boolean {
 }
 
 /**
- * Whether what is missing can fit, as far as this is known. If it cannot, the store is not asked for it: a cost above the
- * quota must not pass in two halves, and a denial would only cost a trip.
+ * Whether what is missing can fit, as far as is known. If it cannot, the store is not asked for it: a cost above the quota
+ * must not pass in two halves, and a denial would only cost a trip to the store.
  */
 function canFit({ limits, cost }: Decision, request: Request): boolean {
   const more = request.cost - cost
@@ -129,7 +129,7 @@ function canFit({ limits, cost }: Decision, request: Request): boolean {
   )
 }
 
-/** What a request asks for beyond what was taken; undefined if that is not all, or more than one step. */
+/** What a request asks for beyond what was taken. Undefined if it does not keep all of that, or if more than one step is missing. */
 function findMissing({ request: taken, verdicts }: Settlement, request: Request): Request | undefined {
   const more = request.cost - taken.cost
   if (more < 0 || request.isBlocked || !verdicts.every(isByStore)) return undefined
@@ -152,7 +152,7 @@ function isByStore({ source }: Verdict): boolean {
   return source === 'store' || source === 'place'
 }
 
-/** Splits a verdict on parts with different costs into one for each cost, so that its units can go back. */
+/** Splits a verdict on parts with different costs into one for each cost, so that the units can go back. */
 function byCost(verdict: Verdict, { taken, request }: Amendment): Verdict[] {
   const { step, outcome } = verdict as Verdict & { readonly outcome: Outcome }
   const isKept = (part: Part): boolean => isIn(taken.request, part)

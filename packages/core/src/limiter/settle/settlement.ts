@@ -28,7 +28,7 @@ export class Settling {
     const settlement = settleDecision(decision, 0, this.#pipeline)
     const given = settlement === undefined ? [] : await this.#pipeline.refund(settlement)
     const isGiven = given.includes('given')
-    // What was reserved and has ended by then counts no more.
+    // A reservation that has ended by then no longer counts.
     const isEnded = given.every((one) => one === 'gone') && settlement?.verdicts.every(isReserved)
     if (isGiven || isEnded) noteTaken(decision, 0)
     return isGiven
@@ -50,7 +50,7 @@ export class Settling {
     return cost === request.cost ? cost : request.cost + (await this.#takeMore(settlement, cost))
   }
 
-  /** Unless every step gave its units back, the old cost is reported: one of the subjects may still hold it. */
+  /** If a step may not have given its units back, the old cost is reported: one of the subjects may still hold it. */
   async #settleDown(settlement: Settlement, cost: number): Promise<number> {
     const given = await this.#pipeline.refund(settlement)
     return given.includes('given') && !given.includes('unknown') ? cost : settlement.request.cost
@@ -68,7 +68,7 @@ export class Settling {
     return Math.max(...counted) + more
   }
 
-  /** Where a reservation has ended, its units are free: then it takes as many as fit. */
+  /** The units of a reservation that has ended are free, so they are taken again as far as they fit. */
   async #count({ request }: Settlement, verdict: Verdict, used: number): Promise<number> {
     const { step } = verdict
     if (!isReserved(verdict)) {
@@ -83,7 +83,7 @@ export class Settling {
   }
 }
 
-/** The settlement of a decision, at most one: its units go back, or more are taken. */
+/** The settlement of a decision, which has at most one: units go back, or more are taken. */
 export interface Settlement {
   readonly request: Request
   readonly verdicts: readonly Verdict[]
@@ -96,8 +96,8 @@ export interface Settlement {
  *
  * @param units the new cost
  * @param by    the pipeline that made the decision
- * @throws {TollgateError} ERR_TOLLGATE_DECISION when the decision is of another limiter, or a copy: a copy does not
- *                         know whether the original was settled
+ * @throws {TollgateError} ERR_TOLLGATE_DECISION when the decision is another limiter's, or a copy: a copy does not show
+ *                         whether the original was settled
  */
 export function settleDecision(decision: Decision, units: number, by: object): Settlement | undefined {
   if (!isCounted(decision)) return undefined
@@ -112,7 +112,7 @@ export function settleDecision(decision: Decision, units: number, by: object): S
   return { request, verdicts: CountedDecision.verdictsOf(decision), units: Math.max(request.cost - units, 0) }
 }
 
-/** The verdicts that give units back, and how many. Of several on the same parts those that took last give back first. */
+/** The verdicts that give units back, and how many. If several took from the same parts, the last one gives back first. */
 export function toUnitsBack({ request, verdicts, units }: Settlement): (readonly [Verdict, number])[] {
   const cost = request.cost - units
   return verdicts
@@ -137,7 +137,7 @@ export function noteTaken(decision: Decision, units: number): void {
   if (CountedDecision.is(decision)) CountedDecision.noteTaken(decision, units)
 }
 
-/** The subject of each limit of a decision, as `limitsOf` gives them. */
+/** The subject of each limit that `limitsOf` returns. */
 export function ownersOf(decision: Decision): readonly Subject[] {
   if (isWithoutNumbers(decision)) return ownersOfParts(CountedDecision.requestOf(decision).parts)
   if (CountedDecision.is(decision) && decision.limits.length > 0) return CountedDecision.ownersOf(decision)
@@ -145,20 +145,20 @@ export function ownersOf(decision: Decision): readonly Subject[] {
 }
 
 /**
- * The limits that a decision reports; if it was served from a lease or waited for a place, which reports no numbers, all
- * limits of its request. Decisions about the same limits share one array until the plans change.
+ * The limits that a decision reports. A decision from a lease or a place reports no numbers, so it has all limits of its
+ * request. Decisions about the same limits share one array until the plans change.
  */
 export function limitsOf(decision: Decision): readonly Limit[] | undefined {
   if (isWithoutNumbers(decision)) return CountedDecision.requestOf(decision).limits
   return CountedDecision.is(decision) ? CountedDecision.limitsOf(decision) : undefined
 }
 
-/** One with limits was decided by the store in part. */
+/** Whether a decision reports no numbers at all. If it has limits, the store decided a part of it. */
 function isWithoutNumbers(decision: Decision): decision is CountedDecision {
   return CountedDecision.is(decision) && isWithoutStates(decision) && decision.limits.length === 0
 }
 
-/** Whether a decision counted units and reports no numbers: others may have used units since the store was asked. */
+/** Whether a decision counted units but reports no numbers, since others may have used units after the store was asked. */
 export function isWithoutStates({ source }: Decision): boolean {
   return source === 'lease' || source === 'place'
 }
@@ -180,14 +180,14 @@ const OTHER_SOURCES: readonly unknown[] = [
   'shed',
 ] satisfies DecisionSource[]
 
-/** Concludes the slots of a request. If it was let in, the decision can give them back. */
+/** Concludes a request's slots. If the request was let in, the decision can release them. */
 export function holdSlots(decision: Decision, slots: RequestSlots): void {
   slots.conclude(decision.allowed)
-  // Its own property, so that a copy of the decision gives back the same slots.
+  // The decision's own property, so that a copy of the decision releases the same slots.
   if (decision.allowed) (decision as { release: () => boolean }).release = () => slots.release()
 }
 
-/** Has a decision give back the slots of an earlier one, too, which it includes. */
+/** Makes a decision also release the slots of an earlier one, which it includes. */
 export function holdBoth(decision: Decision, earlier: Decision): Decision {
   if (!hasSlots(earlier)) return decision
   const own = decision.release.bind(decision)
@@ -197,7 +197,7 @@ export function holdBoth(decision: Decision, earlier: Decision): Decision {
   return decision
 }
 
-/** Whether a decision took slots that are to be given back: only then `release` is its own. */
+/** Whether a decision took slots that must be released: only then it has its own `release`. */
 export function hasSlots(decision: Decision): boolean {
   return Object.hasOwn(decision, 'release')
 }

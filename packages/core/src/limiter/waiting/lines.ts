@@ -1,14 +1,14 @@
-/** What the lines need to know of one that waits. Times are in ms of this process's clock, unless they say otherwise. */
+/** What the lines need to know about a request that waits. Times are in ms of this process's clock, unless stated otherwise. */
 export interface InLine {
-  /** What it waits for: the key of its subject. */
+  /** The line it waits in: the key of its subject. */
   readonly key: string
   /** The time of its place, in µs of the store's clock. */
   readonly dueUs: number
-  /** How far the store's clock was ahead when it booked the place, in ms: between these two. */
+  /** How far the store's clock was ahead of this process's when it booked the place, in ms: between these two. */
   readonly aheadMs: readonly [least: number, most: number]
-  /** From when on it can go. */
+  /** When it can go at the earliest. */
   readonly wakeAtMs: number
-  /** Until when it can let others go first. */
+  /** Up to when it can let others go first. */
   readonly latestMs: number
 }
 
@@ -22,9 +22,9 @@ interface Spot<Waiter> {
 const ROUNDING_MS = 0.002
 
 /**
- * Those that wait, a line for each subject. Nobody overtakes in a line, and nobody waits for those before it beyond its own
- * `latestMs`: the time of a place is by the store's clock, which can step back, and then cannot be compared with the places
- * that were booked before.
+ * The requests that wait, in a line for each subject. No request overtakes another of its line. But none waits for those
+ * in front beyond its own `latestMs`: the store's clock can step back, and then the times of earlier and later places
+ * cannot be compared.
  */
 export class Lines<Waiter extends InLine> {
   readonly #lines = new Map<string, Spot<Waiter>[]>()
@@ -56,7 +56,7 @@ export class Lines<Waiter extends InLine> {
     return true
   }
 
-  /** When the next of them goes, in ms. */
+  /** When the next request goes, in ms; Infinity when none waits. */
   nextMs(): number {
     let next = Infinity
     for (const line of this.#lines.values()) {
@@ -65,7 +65,7 @@ export class Lines<Waiter extends InLine> {
     return next
   }
 
-  /** Takes all out that go now, each line in its order. */
+  /** Removes and returns all requests that go now, each line in its order. */
   takeDue(nowMs: number): Waiter[] {
     const due: Waiter[] = []
     for (const [key, line] of this.#lines) {
@@ -92,7 +92,7 @@ function isBefore(a: InLine, b: InLine): boolean {
   return isOneClock ? a.dueUs < b.dueUs : a.wakeAtMs < b.wakeAtMs
 }
 
-/** Says of those from the ith on when they go: not before the one before them, as long as they can wait for it. */
+/** Sets when each request goes, from this index on: not before the one in front, as long as it can wait for that one. */
 function schedule(line: readonly Spot<InLine>[], from: number): void {
   let beforeMs = line[from - 1]?.goesAtMs ?? -Infinity
   for (let i = from; i < line.length; i += 1) {
@@ -102,7 +102,7 @@ function schedule(line: readonly Spot<InLine>[], from: number): void {
   }
 }
 
-/** The most requests of a limiter that wait at a time, or are asking for a place. */
+/** The most requests of a limiter that wait or ask for a place at a time. */
 const MOST = 1000
 /** The most of one subject. */
 const MOST_OF_ONE = MOST / 4

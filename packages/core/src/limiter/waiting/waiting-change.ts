@@ -3,22 +3,27 @@ import type { Subject } from '../../plans/subject.js'
 /** What became of a request that waits in line, on a plan with `wait`. */
 export interface WaitingChange {
   /**
-   * - `booked`: it got a place, a time at which its units have come free.
-   * - `admitted`: the time of its place has come.
+   * - `booked`: it got a place, the time at which its units will be free.
+   * - `admitted`: the time of its place came, and it was let in.
    * - `left`: its signal aborted, and its units went back.
-   * - `late`: the process was held up beyond the end of its place, so it asks again.
-   * - `closed`: the limiter was closed, and it was denied.
+   * - `late`: the process was held up until the place was over, so the request asks again.
+   * - `closed`: the limiter was closed, and the request was denied.
    */
   readonly kind: 'booked' | 'admitted' | 'left' | 'late' | 'closed'
+  /** The subject that pays. */
   readonly subject: Subject
   /** The name of its plan. */
   readonly plan: string
-  /** How long after it was booked the time of its place comes, in ms. */
+  /** How long after the booking the time of the place comes, in ms. */
   readonly delayMs: number
 }
 
-/** Each request that was booked was admitted, has left, was late or denied as the limiter closed, or waits now. */
+/**
+ * Counts of requests that got a place in line, in this process: see `WaitingChange`. `booked` is the sum of `now`,
+ * `admitted`, `left`, `late` and `closed`.
+ */
 export interface WaitingStats {
+  /** Requests that wait in line now. */
   readonly now: number
   /** Places that requests got. One that was late can get another. */
   readonly booked: number
@@ -26,6 +31,6 @@ export interface WaitingStats {
   readonly left: number
   readonly late: number
   readonly closed: number
-  /** Requests that did not fit and could not wait: the line was full or too long, or too many wait in this process. */
+  /** Requests that did not fit and could not wait: the line was full or too long, or too many waited in this process. */
   readonly refused: number
 }

@@ -10,7 +10,7 @@ import type { WaitingChange, WaitingStats } from './waiting-change.js'
 
 /** What a waiting room can ask of the pipeline. */
 export interface WaitingHost {
-  /** Whether the store is not asked now: then nobody waits. */
+  /** Whether the store is not asked now: then no request waits. */
   isRefused(request: Request): boolean
   /** Has a request decided, by the store or its fallback. Never rejects. */
   ask(request: Request): MaybePromise<Verdict>
@@ -27,7 +27,7 @@ interface WaitingRoomOptions {
   readonly emit: (change: WaitingChange) => void
 }
 
-/** A request that came to wait. */
+/** A request that may wait. */
 interface Visit {
   readonly request: Request
   readonly terms: WaitTerms
@@ -35,10 +35,10 @@ interface Visit {
   readonly sinceMs: number
 }
 
-/** One with a place. */
+/** A request with a place. */
 interface Waiter extends InLine {
   readonly visit: Visit
-  /** The store's, which booked the place. */
+  /** The store's verdict, which booked the place. */
   readonly verdict: Verdict
   readonly delayMs: number
   /** Until when its place can be used, in ms of this process's clock. */
@@ -48,10 +48,10 @@ interface Waiter extends InLine {
   readonly onAbort: () => void
 }
 
-/** Without room for another place in the rest of the delay, in µs, a request does not ask for one. */
+/** A request with less of its delay left than this, in µs, does not ask for a place. */
 const SHORTEST_US = 1000
 
-/** Where requests wait for the time of the place that the store booked for them. One timer wakes them all. */
+/** Where requests wait until the time of the place that the store booked for them. One timer wakes them all. */
 export class WaitingRoom {
   readonly #host: WaitingHost
   readonly #newId: () => string
@@ -63,7 +63,7 @@ export class WaitingRoom {
   readonly #departures = new Departures()
   #cancelTimer = (): void => {}
   #wakesAtMs = Infinity
-  /** Requests that are asking or wait, and units on their way back: `close` waits for them. */
+  /** Requests that ask or wait, and units on their way back: `close` waits for them. */
   readonly #underWay = new Set<Promise<unknown>>()
   #isClosed = false
 
@@ -84,9 +84,9 @@ export class WaitingRoom {
   }
 
   /**
-   * Has a request decided that may wait. Rejects with the reason of its signal when that aborts meanwhile.
+   * Gets a decision for a request that may wait. Rejects with the reason of the request's signal if that aborts meanwhile.
    *
-   * @returns undefined if it must not wait, or too many wait already: then it is decided as usual
+   * @returns undefined if the request must not wait, or too many wait already. Then it is decided as usual
    */
   join(request: Request): MaybePromise<Decision> | undefined {
     const terms = waitTermsFor(request)
@@ -104,7 +104,7 @@ export class WaitingRoom {
     return decided
   }
 
-  /** Denies all who wait. Resolves when their units went back, as far as the store answers. */
+  /** Denies all requests that wait. Resolves when their units went back, as far as the store answers. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#sleep()
@@ -129,7 +129,7 @@ export class WaitingRoom {
     })
   }
 
-  /** The end of one that has no place. */
+  /** Ends the visit of a request that got no place. */
   #conclude({ request, key }: Visit, verdict: Verdict): Decision {
     this.#seats.free(key)
     return this.#decide(request, verdict)
@@ -213,7 +213,7 @@ export class WaitingRoom {
     this.#track(this.#giveBack(verdict))
   }
 
-  /** Its units may have entered the limits when the place ended, so they go back before it asks anew. */
+  /** When the place ended, its units may have entered the limits. So they go back before the request asks again. */
   #askAgain(waiter: Waiter): void {
     const { visit, verdict } = waiter
     const { request, terms, key, sinceMs } = visit
@@ -254,8 +254,8 @@ interface Watched {
 }
 
 /**
- * Who leaves when a signal aborts. Many can share one signal, such as that of a shutdown, so each signal has one listener:
- * Node warns of a leak when there are more than ten.
+ * Which requests leave when a signal aborts. Many can share a signal, such as one for a shutdown. So each signal has one
+ * listener: with more than ten, Node would warn of a leak.
  */
 class Departures {
   readonly #watched = new Map<AbortSignal, Watched>()
@@ -284,8 +284,8 @@ class Departures {
 }
 
 /**
- * On which terms a request waits; undefined if it does not. Of several parts the strictest. A request in several steps
- * never waits: its places would have different times.
+ * The terms on which a request waits, the strictest of its parts; undefined if it does not wait. A request in several
+ * steps never waits, because its places would have different times.
  */
 function waitTermsFor({ parts, steps, hold }: Request): WaitTerms | undefined {
   if (steps || hold) return undefined
@@ -315,8 +315,8 @@ function usedPlace({ step, outcome }: Verdict, waitedMs: number): Verdict {
 }
 
 /**
- * The verdict for one that has to go before the time of its place. The limits that made it wait are those of which nothing is
- * left.
+ * The verdict for a request that has to leave before the time of its place. The limits that made it wait are those with
+ * nothing left.
  *
  * @param restMs how long it would still have waited
  */
