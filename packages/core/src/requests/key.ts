@@ -4,7 +4,7 @@ import type { Subject } from '../plans/subject.js'
 
 /** The longest id that is kept as it is, in characters. */
 const LONGEST_PLAIN = 64
-/** For each ASCII character: 2 where a plain id may have it anywhere, 1 if not at its beginning, 0 nowhere. */
+/** For each ASCII character: 2 if a plain id may have it anywhere, 1 if anywhere but first, 0 if nowhere. */
 const PLAIN = Uint8Array.from({ length: 128 }, (_, code) => plainness(String.fromCharCode(code)))
 
 function plainness(character: string): number {
@@ -20,15 +20,15 @@ function isPlain(id: string): boolean {
   return true
 }
 
-/** Hashes an id. Equal ids give equal hashes; the id cannot be read from the hash. */
+/** Hashes an id. Equal ids give equal hashes, and the id cannot be read from the hash. */
 export type HideId = (text: string) => string
 
 /**
- * The beginning of all keys of a subject. Short plain ids are kept readable, so that people find them in the store. Any
- * other id becomes a hash of fixed length, marked so that it cannot equal a plain id. The keys of groups and stacked
- * limits add `*` or `!`, which no plain id contains, and a name.
+ * The beginning of all keys of a subject. Short plain ids stay readable, so that you can find them in the store. Any other
+ * id becomes a hash of fixed length, with a mark so that it cannot equal a plain id. Keys of groups and stacked limits add
+ * `*` or `!`, which no plain id contains, and a name.
  *
- * @param hide hashes every id, for stores that must not hold them
+ * @param hide hashes every id, for stores that must not contain ids
  */
 export function subjectKey({ id, kind }: Subject, hide?: HideId): string {
   const text = String(id)
@@ -50,11 +50,11 @@ export function shardOf(key: string, shards: number): number {
 }
 
 function hash(text: string): string {
-  // UTF-16, since UTF-8 turns all lone surrogates into the same character, and different ids would become equal.
+  // UTF-16, since UTF-8 turns all lone surrogates into one character: different ids would get the same hash.
   return sha256(text, 'utf16le')
 }
 
-/** Hashes with a secret: short ids could be guessed from a hash without one. */
+/** Makes a function that hashes ids with a secret. Without a secret, short ids could be guessed from their hash. */
 export function hideWith(secret: string): HideId {
   return (text) => hmacSha256(secret, text)
 }

@@ -85,19 +85,19 @@ export class RequestBuilder {
   }
 
   /**
-   * The plan that applies: the group's, if the group has limits of its own and the subject is not blocked; else the
+   * The plan that applies: the group's, if the group has its own limits and the subject is not blocked; otherwise the
    * subject's.
    */
   #planOf(subject: Subject, { plan }: Scope): MaybePromise<Plan> {
     const { plans } = this.#options
     if (!plan) return plans.find(subject)
-    // If a group has limits of its own, the subject's plan is not needed. It is looked up only when some plan is
-    // `blocked`.
+    // If a group has its own limits, the subject's plan matters only if it is `blocked`. So it is looked up only if
+    // some plan is.
     return plans.canBlock ? chain(plans.find(subject), (own) => (own.isBlocked ? own : plan)) : plan
   }
 
   /**
-   * The keys under which a subject is counted: in one scope, or without `scope` in all of them.
+   * The keys under which a subject is counted: in one scope, or without `scope` in all scopes.
    *
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
    */
@@ -289,11 +289,11 @@ function nameApart(plans: readonly Labelled[]): Limit[][] {
 }
 
 /**
- * Divides a request into steps: one per shard, or one per part if the store is not atomic. Returns undefined if one
- * step is enough. First come those that count requests in flight: no process remembers that they deny, so a flood asks each time,
- * and units that went back each time would leave an id each time. Then the narrowest comes first: it is the most likely to deny, and
- * nothing was taken from those behind it. Equal ones are sorted by key, so that requests of the same subjects take in the same order
- * and never block each other.
+ * Divides a request into steps: one per shard, or one per part if the store is not atomic. Returns undefined if one is enough.
+ * First come steps that count requests in flight: such denials are never remembered, so behind other steps each request of a
+ * flood would take units that go back, and leave an id. Then the smallest quota comes first: it is the most likely to deny,
+ * and then nothing was taken from the others. Equal ones are sorted by key, so that requests of the same subjects take in the
+ * same order and never block each other.
  */
 export function stepsOf(request: Request, isAtomic: boolean): readonly Request[] | undefined {
   const { parts } = request

@@ -19,7 +19,7 @@ import { type StoreError, TollgateError, show } from '../base/errors.js'
 import { isWhole } from '../base/options.js'
 import { quiet } from '../base/promises.js'
 
-/** What a request asks of one key: the key of a subject on its plan, in a group, or with a stacked limit. */
+/** What a request asks of one key: a subject's key for its plan, a group, or a stacked limit. */
 export interface Part extends SubRequest {
   readonly subject: Subject
   /** The limits, named as the decision reports them. */
@@ -34,10 +34,11 @@ export interface Part extends SubRequest {
 }
 
 /**
- * A request on its way from the builder to the store: the subject that pays, its plan, and what is asked of which keys.
+ * A request on its way from the builder to the store: which subject pays, its plan, and what is asked of which keys.
  */
 export type Request = UnchargedRequest<Part> & RequestTerms
 
+/** What a request has besides its parts. */
 interface RequestTerms {
   /** The subject that pays. */
   readonly subject: Subject
@@ -51,19 +52,19 @@ interface RequestTerms {
   readonly steps?: readonly Request[] | undefined
   /** Set when one of its subjects is on a plan that is `blocked`. */
   readonly isBlocked?: true
-  /** While it waits for a place, it gives that back when this aborts. */
+  /** If this aborts while the request waits for its place, the place is given back. */
   readonly signal?: AbortSignal | undefined
-  /** How long it has waited already, in ms: a route asks more for a request that waited before it was let in. */
+  /** How long the request has waited already, in ms: a route may ask for more after a request waited and was let in. */
   readonly waitedMs?: number | undefined
-  /** The second argument of listeners, beside the decision. */
+  /** What listeners get as their second argument, besides the decision. */
   readonly context?: object
-  /** Set while it is decided if it takes slots: of a request and all its steps the same. */
+  /** Set while the request is decided, if it takes slots. The same for a request and all its steps. */
   readonly inFlight?: RequestSlots | undefined
-  /** Set on steps, and on what is asked again: the deadline that all asking for the request shares. */
+  /** Set on steps, and on what is asked for again: the deadline that they share. */
   readonly deadline?: SharedDeadline | undefined
 }
 
-/** A message about one key that no caller waits for: about leases of this process, or its requests in flight. */
+/** A message about one key that no caller waits for: about this process's leases, or its requests in flight. */
 export function messageAbout(part: Part, plan: Plan, message: LeaseMessage | SlotsMessage): Request {
   const { subject, limits, shard } = part
   const { slots, ...kind } = message
@@ -73,13 +74,13 @@ export function messageAbout(part: Part, plan: Plan, message: LeaseMessage | Slo
 type LeaseMessage = Pick<LeaseRequest, 'grant' | 'order'> & { readonly slots?: undefined }
 type SlotsMessage = Pick<SlotsRequest, 'grant'> & { readonly slots: SlotHolder }
 
-/** The same request, and each of its steps, with this hold. Without one, the cost is taken at once. */
+/** The same request, and each of its steps, with this hold. Without a hold, the cost is taken at once. */
 export function withHold(request: Request, hold: Hold | undefined): Request {
   const steps = request.steps?.map((step) => withHold(step, hold))
   return { ...request, grant: 'all', order: undefined, hold, steps }
 }
 
-/** The deadline that all asking for a request shares. */
+/** The deadline that all messages for a request share. */
 export interface SharedDeadline {
   /** True once the request was answered: nothing more may be sent for it. */
   isOver: boolean
@@ -95,9 +96,9 @@ export interface RequestSlots {
   /** Called when the request, or a step of it, is sent to the store. */
   sent(step: Request): void
   /**
-   * Called with the store's outcome for it.
+   * Called with the store's outcome for the request or a step.
    *
-   * @param sentAtMs when its batch was sent, in ms since the process started; not used where answers are values
+   * @param sentAtMs when its batch was sent, in ms since the process started; not used if answers are values
    */
   answered(step: Request, outcome: Outcome, sentAtMs: number): void
   /** Called when the request is decided: only the first call counts. */
@@ -106,7 +107,7 @@ export interface RequestSlots {
   release(): boolean
 }
 
-/** Whether no plan of a request has it wait, or counts requests in flight: most are so. */
+/** Whether no plan of a request makes it wait or counts requests in flight, as for most requests. */
 export function isPlain({ parts }: Request): boolean {
   for (let i = 0; i < parts.length; i += 1) {
     const { wait, inFlightIndex } = (parts[i] as Part).set
@@ -126,8 +127,8 @@ export interface LeasedUnits {
   /**
    * Gives some of them back.
    *
-   * @param nowMs by the clock that leases end by
-   * @returns true if the lease has them again; else what to send to the store, if it still knows when they were used
+   * @param nowMs the time by the clock that leases end by
+   * @returns true if the lease has them again; otherwise what to send to the store, if it is still known when they were used
    */
   giveBack(units: number, nowMs: number): true | RefundRequest | undefined
 }
@@ -152,7 +153,7 @@ export interface Verdict {
   readonly parts?: readonly Part[]
   /** With the source `lease`: the units of each part. */
   readonly uses?: readonly LeasedUnits[]
-  /** How many units of the request other verdicts took from the same parts. Left out: none. */
+  /** How many units of the request earlier verdicts took from the same parts. Left out: none. */
   readonly above?: number
   /** With the source `place`: how long the request waited, in ms. */
   readonly waitedMs?: number
@@ -162,7 +163,7 @@ export interface Verdict {
   readonly error?: StoreError
 }
 
-/** In the outcome of a remembered denial: `remaining` is not known any more, since others may have taken units. */
+/** In a remembered denial's outcome: `remaining` is no longer known, since others may have taken units. */
 export const UNKNOWN = -1
 
 /** Makes the verdict for an outcome. */
@@ -176,7 +177,7 @@ export function isTaken({ limits }: Outcome): boolean {
   return true
 }
 
-/** Units taken from each limit, by an outcome. Those on lease, reserved or in a place are not taken yet. */
+/** How many units an outcome took from each limit. Units on lease, reserved or in a place are not taken yet. */
 export function unitsTaken(
   { grant, parts }: Pick<StoreRequest, 'grant' | 'parts'>,
   outcome: Outcome,
@@ -187,10 +188,10 @@ export function unitsTaken(
 }
 
 /**
- * How many more units each limit of a part would need for its cost; with the grant `upTo`, for one more unit. Infinity where units
- * would not help: too many requests are in flight, or too many reservations are open.
+ * How many units are missing for the cost of a part, or with the grant `upTo` for one more unit. Infinity if units would
+ * not help: too many requests are in flight, or too many reservations are open.
  *
- * @param limits what the store said of them
+ * @param limits the store's outcome for them
  */
 export function lackingUnits(
   { set, cost }: SubRequest,
@@ -207,13 +208,13 @@ export function lackingUnits(
   return lacking
 }
 
-/** The error because of which the store did not decide all of them. */
+/** The error that kept the store from deciding all of them. */
 export function errorIn(verdicts: readonly Verdict[]): StoreError | undefined {
   return verdicts.length === 1 ? verdicts[0]?.error : verdicts.find(({ error }) => error)?.error
 }
 
 /**
- * @param ofNothing what to type in place of a cost of 0, where that is known
+ * @param ofNothing what to write instead of a cost of 0, if that is known
  * @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from `least`
  */
 export function needCost(cost: number, least: 0 | 1, ofNothing = ''): void {
@@ -227,7 +228,7 @@ export function needCost(cost: number, least: 0 | 1, ofNothing = ''): void {
 }
 
 /**
- * @param example a right call
+ * @param example a correct call
  * @throws {TollgateError} ERR_TOLLGATE_COST when it is not a whole number of units from `least`
  */
 export function needUnits(units: unknown, least: 0 | 1, example: string): void {

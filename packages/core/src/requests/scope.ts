@@ -7,16 +7,16 @@ import { pathIn } from '../base/show.js'
 /** Where in an application requests are counted, such as a route or a group of routes. */
 export interface ScopeOptions {
   /**
-   * Counts the plan's limits in separate counters of this name, which all routes of the group share. 1 to 32 letters,
-   * digits or `_.-`. Name a part of the application, never something from a request: the limiter remembers each name
-   * for good, since `reset` must forget a subject in all groups.
+   * Counts the plan's limits in separate counters with this name, which all routes of the group share. 1 to 32 letters,
+   * digits or `_.-`. Name a part of the application, never something from a request: the limiter remembers each name for
+   * good, because `reset` must forget a subject in all groups.
    */
   readonly group?: string | undefined
-  /** The limits of this group, instead of the plan's. Every place that names the group must give the same ones. */
+  /** The limits of this group, instead of the plan's. Give the same ones wherever you name the group. */
   readonly limit?: LimitInput | readonly LimitInput[] | undefined
   /**
-   * Additional limits of the subject that pays, in counters of their own, by name: `{ export: '5/min' }`. The plan's
-   * limits apply, too: all must have room, or nothing is taken. A name must have the same limit in the whole limiter.
+   * Limits on top of the plan, by name, with their own counters: `{ export: '5/min' }`. They count against the subject that
+   * pays. All limits must have room, or nothing is taken. Give a name the same limit wherever you use it.
    */
   readonly stacked?: Readonly<Record<string, LimitInput | readonly LimitInput[]>> | undefined
 }
@@ -29,7 +29,7 @@ export interface Counters {
   readonly suffix: string
   /** The plan to apply instead of the subject's own. */
   readonly plan: Plan | undefined
-  /** For errors: where the user named the counters, and the limit they gave. */
+  /** For errors: where the user named the counters, the name, and the limit that was given. */
   readonly path: string
   readonly name: string | undefined
   readonly limit: unknown
@@ -81,7 +81,7 @@ export function compileScope(options: ScopeOptions, defaultAlgorithm?: Algorithm
   }
 }
 
-/** What a scope says on top of another: its stacked limits are added, and its group counts instead. */
+/** Puts a scope on top of another: its stacked limits are added, and its group counts instead. */
 export function onTopOf(outer: Scope, own: Scope): Scope {
   const names = outer.stacked.map(({ name }) => name)
   const added = own.stacked.filter(({ name }) => !names.includes(name))
@@ -90,7 +90,7 @@ export function onTopOf(outer: Scope, own: Scope): Scope {
   return { ...(isGroup ? own : outer), stacked: [...outer.stacked, ...added] }
 }
 
-/** Refuses `blocked` and `wait`, which are for the plan of a subject and not for a part of the application. */
+/** Refuses `blocked` and `wait`, which are for a subject's plan and not for a part of the application. */
 function compileLimits(
   name: string,
   input: unknown,
@@ -101,18 +101,15 @@ function compileLimits(
   if (plan.set?.wait) {
     const remedy =
       "leave it out here, and write it on the plan: plans: { batch: { limits, wait: { maxDelay: '2s' } } }"
-    throw new ConfigError(
-      `${path}.wait`,
-      `requests wait by the plan of their subject, in groups, too: ${remedy}`,
-    )
+    throw new ConfigError(`${path}.wait`, `requests wait by their subject's plan, also in groups: ${remedy}`)
   }
   if (!plan.isBlocked) return plan
   throw ConfigError.wrong(path, 'blocked', "a limit; 'blocked' is a plan: plans: { suspended: 'blocked' }")
 }
 
 /**
- * Refuses counters that exist already with other limits: the two places would misread each other's counts, and
- * neither limit would hold.
+ * Refuses counters that exist already with other limits: each place would misread the other's counts, and neither limit
+ * would hold.
  *
  * @param known the counters of the same name
  * @throws {ConfigError}

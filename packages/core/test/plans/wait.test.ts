@@ -158,11 +158,9 @@ describe('what is refused', () => {
     const limit = { limits: '5/min', wait } as unknown as string
     const limiter = createLimiter({ limit: '5/min' })
     expect(() => limiter.scope({ group: 'a', limit })).toThrow(
-      'limit.wait: requests wait by the plan of their subject',
+      "limit.wait: requests wait by their subject's plan",
     )
-    expect(() => limiter.scope({ stacked: { a: limit } })).toThrow(
-      'stacked.a.wait: requests wait by the plan',
-    )
+    expect(() => limiter.scope({ stacked: { a: limit } })).toThrow('stacked.a.wait: requests wait by their')
   })
 
   test('with a store that books no places', () => {

@@ -212,7 +212,7 @@ describe('what else knows of plans', () => {
   })
 
   test.each<[answer: unknown, message: string]>([
-    [{ limits: ['7/mn'] }, "planOf gave limits[0]: got '7/mn', expected"],
+    [{ limits: ['7/mn'] }, "planOf: limits[0]: got '7/mn', expected"],
     [
       { limits: '7/min', plan: 'pro' },
       "expected the name of a plan, such as row.plan, limits, such as { limits: ['40/min'] }, or nothing",

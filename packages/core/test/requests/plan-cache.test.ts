@@ -115,7 +115,9 @@ describe('planOf', () => {
     })
     expect(await planFor('new')).toBe('free')
     expect(errors).toEqual([
-      expect.stringMatching(/^new: ERR_TOLLGATE_PLAN planOf (failed: down|took longer than 20 ms|gave 5, )/),
+      expect.stringMatching(
+        /^new: ERR_TOLLGATE_PLAN planOf (failed: down|took longer than 20 ms|returned 5, )/,
+      ),
     ])
     isDown = false
     expect(await planFor('known')).toBe('pro')

@@ -9,14 +9,14 @@ import type { Plan } from '../../plans/plan.js'
 import { copyInput } from '../../plans/plans.js'
 import { planError } from './plan-lookup.js'
 
-/** The most different limits that are certainly remembered; twice as many may be. */
+/** So many different limits are certainly remembered; up to twice as many may be. */
 const MOST = 10_000
-/** When so many were compiled in less than this time, they are not the same again and again. */
+/** If so many were compiled in less than this time, subjects hardly ever bring the same limits again. */
 const TURNOVER_MS = 600_000
 
 type Texts = readonly [string, ...string[]]
 
-/** A list of texts, but for its first one. Flat, since each step to another object is one more of memory to read. */
+/** A list of texts, without its first one. Flat, since each nested object costs another access to memory. */
 interface Usual {
   readonly count: number
   readonly second: string | undefined
@@ -30,23 +30,23 @@ export interface OwnPlansOptions {
   /**
    * Throws for limits that the store cannot count.
    *
-   * @param path where they stand, for the error
+   * @param path where the user wrote them, for the error
    */
   readonly check: (plan: Plan, path: string) => void
   readonly warn: Warn
 }
 
 /**
- * The limits that subjects bring, each compiled once: equal ones are one plan, whoever brings them. So all that is kept of a
- * plan elsewhere is bounded, too.
+ * The limits that subjects bring. Each is compiled once: equal limits are one plan, whichever subject brings them. So what
+ * other parts keep for each plan is bounded, too.
  */
 export class OwnPlans {
   readonly #options: OwnPlansOptions
   readonly #known = new GenerationalCache<Plan>(MOST)
-  /** Of lists of texts, by the first of them, the one that was found last: a text is found faster than a content is put together. */
+  /** The list of texts that was found last for each first text: looking up a text is faster than computing the content. */
   readonly #usual = new GenerationalCache<Usual>(MOST)
   #compiled = 0
-  /** When the last MOST of them began to be compiled, in ms since the process started. */
+  /** When the first of the latest MOST was compiled, in ms since the process started. */
   #sinceMs = 0
   #hasWarned = false
 
@@ -61,7 +61,7 @@ export class OwnPlans {
 
   /** @throws {TollgateError} ERR_TOLLGATE_PLAN when the limits are wrong, or the store cannot count them */
   ofAnswer(limits: unknown): Plan {
-    return this.#find(limits, (why) => planError(`planOf gave ${why}`))
+    return this.#find(limits, (why) => planError(`planOf: ${why}`))
   }
 
   #find(limits: unknown, errorFor: (why: string) => TollgateError): Plan {
@@ -76,7 +76,7 @@ export class OwnPlans {
     if (!isTexts(limits)) return this.#byContent(limits, contentFor(limits))
     const usual = this.#usual.refresh(limits[0])
     if (usual && isSame(limits, usual)) return usual.plan
-    // The list may change, and what is read of it by a getter may be something else each time.
+    // The caller may change the list, and a getter in it may return something else each time.
     const copy: Texts = [...limits]
     const content = contentFor(copy)
     const plan = this.#byContent(copy, content)
@@ -91,7 +91,7 @@ export class OwnPlans {
     if (known) return known
     if (content === undefined) return this.#make(limits, undefined)
     const copy = copyInput(limits)
-    // Where a getter gives each reader something else, nothing is remembered: it could be found by another content.
+    // If a getter returned something else this time, nothing is remembered: it would be found by the wrong content.
     return contentFor(copy) === content ? this.#make(copy, content) : this.#make(limits, undefined)
   }
 
@@ -109,7 +109,7 @@ export class OwnPlans {
     }
   }
 
-  /** The first ones fill the cache. If as many others follow them soon, it is of little use. */
+  /** The first MOST fill the cache. If as many others soon follow, the cache is of little use. */
   #count(): void {
     this.#compiled += 1
     if (this.#compiled % MOST !== 0 || this.#hasWarned) return
@@ -120,9 +120,9 @@ export class OwnPlans {
     this.#hasWarned = true
     this.#options.warn(
       'TOLLGATE_LIMITS',
-      `Subjects have brought ${MOST} more limits that this process did not remember, within ten minutes. It remembers ` +
-        `${MOST}; each other one is compiled anew. Where limits are computed, round them: '100/min', not '99.7/min' of ` +
-        'now. Where few are in use, put subjects on plans.',
+      `Within ten minutes, subjects brought ${MOST} more limits that this process did not remember. It remembers ` +
+        `${MOST}, and compiles any other each time. If you compute limits, round them: '100/min', not '99/min' now and ` +
+        "'101/min' later. If only a few are in use, put subjects on plans.",
     )
   }
 }

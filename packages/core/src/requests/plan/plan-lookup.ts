@@ -11,14 +11,14 @@ import type { Subject } from '../../plans/subject.js'
 import { subjectKey } from '../key.js'
 import { isNone } from '../subject/subject.js'
 
-/** A subject whose plan is looked up. Its id is text, even if it was given as a number. */
+/** A subject whose plan is looked up. Its id is a string, even if it was given as a number. */
 export interface PlanlessSubject extends Subject {
   readonly id: string
 }
 
 /**
- * Returns the name of a subject's plan, or its own limits, for example from a database; null or undefined: the default plan.
- * Not called for client addresses, which are on the default plan.
+ * Returns the name of a subject's plan, or its own limits, for example from a database. Null or undefined means the default
+ * plan. Not called for client addresses, which are on the default plan.
  */
 export type PlanOf = (subject: PlanlessSubject) => MaybePromise<PlanAnswer>
 
@@ -32,7 +32,7 @@ interface KnownAnswer {
 /** After a failed look-up, the subject is not looked up again for this long, in ms. */
 const RETRY_AFTER_MS = 1000
 
-/** What a look-up needs of its resolver. */
+/** What a look-up needs from its resolver. */
 export interface PlanLookupHost {
   /**
    * Reads an answer of `planOf`.
@@ -45,8 +45,8 @@ export interface PlanLookupHost {
 }
 
 /**
- * Looks plans up and remembers the answers. Concurrent requests of one subject share one look-up. After a look-up that
- * failed or was late, the previous answer stays.
+ * Looks up plans and remembers the answers. Concurrent requests of one subject share a look-up. If a look-up fails or takes
+ * too long, the previous answer stays.
  */
 export class PlanLookup {
   readonly #planOf: PlanOf
@@ -58,7 +58,7 @@ export class PlanLookup {
   /** @throws {ConfigError} when an option is wrong */
   constructor(planOf: PlanOf, options: PlanCacheOptions, host: PlanLookupHost) {
     if (typeof planOf !== 'function') {
-      const expected = 'a function that gives the name of a plan, or a promise of it: ({ id }) => ...'
+      const expected = 'a function that returns the name of a plan, or a promise of it: ({ id }) => ...'
       throw ConfigError.wrongSecret('planOf', planOf, expected)
     }
     this.#options = readCacheOptions(options)
@@ -80,7 +80,7 @@ export class PlanLookup {
     return this.#lookUp(key, subject, entry)
   }
 
-  /** The last answer, as far as it is remembered. */
+  /** The last answer, if it is still remembered. */
   last(subject: Subject): FoundPlan {
     return this.#answers.get(subjectKey(subject))?.plan
   }
@@ -153,9 +153,9 @@ export class PlanLookup {
 export interface PlanCacheOptions {
   /** How long an answer is used without asking again, in ms. Default: 60 000. */
   readonly ttlMs?: number | undefined
-  /** How much longer an answer is used while a new one is looked up in the background, in ms. Default: 3 600 000. */
+  /** How much longer an answer may be used while a new one is looked up in the background, in ms. Default: 3 600 000. */
   readonly staleMs?: number | undefined
-  /** The most subjects whose answers are remembered; the one unused longest is forgotten first. Default: 10 000. */
+  /** For how many subjects answers are remembered. The one unused longest is forgotten first. Default: 10 000. */
   readonly maxSubjects?: number | undefined
   /** How long a request waits for a look-up, in ms. Default: 1000. */
   readonly deadlineMs?: number | undefined
@@ -185,15 +185,15 @@ export function readCacheOptions(options: PlanCacheOptions): Required<Given<Plan
   return all
 }
 
-/** What `planOf` may answer. */
+/** What `planOf` may return: the name of a plan, own limits, or nothing for the default plan. */
 export type PlanAnswer = string | { readonly limits: OwnLimits | null | undefined } | null | undefined
 
-/** What is found of a subject: the name of its plan, or its own limits as a plan; undefined: nothing. */
+/** What is found for a subject: the name of its plan, or its own limits as a plan; undefined if nothing. */
 export type FoundPlan = string | Plan | undefined
 
 /**
  * @param ofLimits compiles limits
- * @throws {TollgateError} ERR_TOLLGATE_PLAN when `planOf` gave neither a name nor limits nor nothing
+ * @throws {TollgateError} ERR_TOLLGATE_PLAN when `planOf` returned anything but a name, limits or nothing
  */
 export function readPlan(given: unknown, ofLimits: (limits: unknown) => Plan): FoundPlan {
   if (given === undefined || given === null || typeof given === 'string') return given ?? undefined
@@ -203,7 +203,7 @@ export function readPlan(given: unknown, ofLimits: (limits: unknown) => Plan): F
   }
   quiet(given)
   const expected = "the name of a plan, such as row.plan, limits, such as { limits: ['40/min'] }, or nothing"
-  throw planError(`planOf gave ${show(given)}, expected ${expected}`)
+  throw planError(`planOf returned ${show(given)}, expected ${expected}`)
 }
 
 export function planError(message: string, options?: ErrorOptions): TollgateError {

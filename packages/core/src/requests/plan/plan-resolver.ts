@@ -15,11 +15,11 @@ import { readPlan, type FoundPlan, type PlanCacheOptions, PlanLookup, type PlanO
 export interface PlanResolverOptions extends PlanOptions, Pick<PlanTerms, 'isWithoutPlans'> {
   readonly planOf?: PlanOf | undefined
   readonly planCache?: PlanCacheOptions | undefined
-  /** The algorithm of limits that name none, if the store has one of its own. */
+  /** The algorithm for limits that name none, if the store has its own default. */
   readonly defaultAlgorithm?: Algorithm | undefined
 }
 
-/** Called for subjects whose plan was not found, or who bring limits. */
+/** Called for subjects whose plan was not found, or that bring limits. */
 export interface PlanListener extends Omit<OwnPlansOptions, 'defaultAlgorithm'> {
   onPlanError(error: TollgateError, subject: Subject): void
   /**
@@ -29,7 +29,7 @@ export interface PlanListener extends Omit<OwnPlansOptions, 'defaultAlgorithm'> 
   onUnknownPlan(subject: Subject, used: string, names: Iterable<string>): void
 }
 
-/** Finds the plan of a subject by the name that the subject or `planOf` gives. */
+/** Finds a subject's plan, by the name or the limits that the subject or `planOf` gives. */
 export class PlanResolver {
   readonly #listener: PlanListener
   readonly #lookup: PlanLookup | undefined
@@ -85,7 +85,7 @@ export class PlanResolver {
 
   /**
    * @param check throws for a plan that must be refused
-   * @throws {ConfigError} when a plan is wrong; the old plans then stay
+   * @throws {ConfigError} when a plan is wrong. The old plans then stay
    */
   setPlans(given: PlanOptions, check: (plan: Plan) => void): void {
     needPlans(given.plans)
@@ -102,7 +102,7 @@ export class PlanResolver {
     const { limits } = subject
     if (!isNone(limits)) return this.#own.ofSubject(limits)
     const found = this.#nameFor(subject)
-    // No function is made where nothing is looked up.
+    // No closure is created if nothing has to be waited for.
     if (isPromise(found)) return found.then((name) => this.#named(subject, name))
     return this.#named(subject, found)
   }
@@ -118,7 +118,7 @@ export class PlanResolver {
     return typeof found === 'object' ? found : undefined
   }
 
-  /** The name of the plan that `find` would give. Tells the listener nothing of an unknown one. */
+  /** The name of the plan that `find` would return. Does not report an unknown plan to the listener. */
   nameOf(subject: Subject): MaybePromise<string> {
     if (!isNone(subject.limits)) return OWN_LIMITS
     return chain(this.#nameFor(subject), (found) => {
@@ -132,7 +132,7 @@ export class PlanResolver {
   #nameFor(subject: Subject): MaybePromise<FoundPlan> {
     const name = subject.plan ?? undefined
     if (name !== undefined || !this.#lookup) return name
-    // Client addresses have no plan to look up. But an address that the caller passed as an id may have one.
+    // Client addresses have no plan to look up. But an address that was passed as an id may have one.
     const asked = subject.kind === 'ip' ? asWritten(subject) : subject
     return asked ? this.#lookup.find(asked) : undefined
   }
@@ -157,8 +157,8 @@ export class PlanResolver {
 }
 
 /**
- * The chosen default plan, if the new plans still contain it. If not, this throws: no other plan becomes the default
- * unless the user says so.
+ * The default plan that was chosen before, if the new plans contain it. Throws if not: no other plan becomes the default
+ * unless the user chooses it.
  *
  * @param kept the default plan that was chosen before
  * @throws {ConfigError}
@@ -184,16 +184,16 @@ function needDefault({ hasDefault }: Plans, given: string | undefined, whose: st
   throw ConfigError.wrong('defaultPlan', given, `the name of a plan, such as 'free', for ${whose}`)
 }
 
-/** At most this many warnings, so that clients who can choose a plan's name cannot fill the log. */
+/** At most this many warnings, so that clients that can choose a plan's name cannot fill the log. */
 const MOST_NAMES = 20
 
-/** Warns of plans that do not exist, once per name. A tenant whose plan is misspelt gets less than it pays for. */
+/** Warns of plans that do not exist, once per name. A tenant with a misspelt plan may get less than it pays for. */
 export class PlanWarning {
   readonly #warn: Warn
   readonly #hidesIds: boolean
   readonly #told = new Set<string>()
 
-  /** @param hidesIds whether ids are not to be printed */
+  /** @param hidesIds whether ids must not be printed */
   constructor(warn: Warn, hidesIds: boolean) {
     this.#warn = warn
     this.#hidesIds = hidesIds

@@ -8,12 +8,12 @@ export const IPV6_PREFIX = 64
 /** The 96-bit prefixes of IPv6 addresses that contain an IPv4 address: mapped (RFC 4291) and NAT64 (RFC 6052). */
 const MAPPED = [0, 0, 0, 0, 0, 0xffff]
 const NAT64 = [0x64, 0xff9b, 0, 0, 0, 0]
-/** The prefix of the loopback and IPv4-compatible addresses. They share no network: each is one host. */
+/** The prefix of the loopback and IPv4-compatible addresses. Each of these is a host by itself, without a network. */
 const SINGLE_HOSTS = [0, 0, 0, 0]
 
 /**
- * The id of a client address. IPv4 addresses stay as they are, also if they came inside an IPv6 address. IPv6 addresses
- * become their network of `ipv6Prefix` bits, since one client can use all addresses of its network.
+ * The id of a client address. An IPv4 address stays as it is, even if it came inside an IPv6 address. An IPv6 address
+ * becomes its network of `ipv6Prefix` bits, since one client can use all addresses of its network.
  *
  * @returns the text itself, without a port or zone, when it is not an address, such as the path of a Unix socket
  */
@@ -48,7 +48,7 @@ export function isIpSubject({ kind }: Subject): boolean {
 /** Whether a text is an IP address and nothing else. */
 export function isAddress(text: string): boolean {
   if (!hasMarkOfAddress(text)) return false
-  // A zone can be of any length. It must not make a subject of its own of each text that a client puts behind the sign.
+  // A zone can have any length. A client must not get a new subject for each text that it puts behind the sign.
   const start = text.slice(0, LONGEST + 1)
   const zone = start.indexOf('%')
   const base = zone === -1 ? start : start.slice(0, zone)
@@ -57,8 +57,8 @@ export function isAddress(text: string): boolean {
 }
 
 /**
- * Whether the dot or colon that ends the first group of an address is where it can be: behind four digits at most. It
- * runs for every id, and nearly all stop here.
+ * Whether there is a dot or colon where the first group of an address can end: behind four digits at most. This runs for
+ * every id, and rules nearly all of them out.
  */
 function hasMarkOfAddress(text: string): boolean {
   const end = Math.min(text.length, LONGEST_GROUP + 1)
@@ -78,14 +78,14 @@ const LONGEST = 45
 /** Some proxies forward addresses with the port, which differs for every connection. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/
 
-/** An address in one spelling, without port and zone. An IPv4 address inside an IPv6 address is taken out of it. */
+/** An address in one spelling, without port and zone. For an IPv4 address inside an IPv6 address, the IPv4 address. */
 export function plainIp(address: string): string {
   return formsOfIp(address)[0]
 }
 
 /**
- * All forms in which an address can be listed: its plain one, and for a client of NAT64 its IPv6 address, too. A mapped address
- * is only another way to write an IPv4 address.
+ * All forms in which an address can be listed: its plain form, and for a client of NAT64 also its IPv6 address. A mapped
+ * address is only another way to write an IPv4 address.
  */
 export function formsOfIp(address: string): readonly [plain: string, written?: string] {
   const [, inBrackets, withPort] = WITH_PORT.exec(address) ?? []
@@ -133,7 +133,7 @@ function toGroups(text: string): number[] {
   return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
 }
 
-/** For each subject that is counted under another id than was given, the subject as it was given. */
+/** The subject as it was given, for each subject that is counted under another id. */
 const written = new WeakMap<Subject, Subject>()
 
 /** Normalises a subject: an address becomes its client or network. */
@@ -145,19 +145,19 @@ export function atAddress(given: Subject): Subject {
 }
 
 /**
- * The subject for an id that is an IP address: the same as for a client with that address. Otherwise every address of
- * an IPv6 network would be a separate subject, and a client that owns the network would not be limited at all.
+ * The subject for an id that is an IP address: the same as for a client with that address. Otherwise each address of an
+ * IPv6 network would be a subject, and a client that owns the network would not be limited at all.
  */
 function asAddress(given: Subject, id: string): Subject {
   return keepWritten({ ...given, id: ipSubject(id, IPV6_PREFIX), kind: 'ip' }, given)
 }
 
 /**
- * The same of an id that is said to be an address, in any form that `subjectForIp` takes. What is counted already as it
- * is stays: the network of an address, of whatever length, and the path of a socket.
+ * The same for an id that is marked as an address (`kind: 'ip'`), in any form that `subjectForIp` takes. A network of any
+ * length and the path of a socket stay as they are.
  */
 function asNetwork(given: Subject, id: string): Subject {
-  // Each request of `byIp` comes by here.
+  // This runs for each request with `byIp`, so the cheap checks come first.
   if (isIP(id) === 4 || isIP(plainIp(id)) === 0) return given
   const network = ipSubject(id, IPV6_PREFIX)
   return network === id ? given : keepWritten({ ...given, id: network }, given)
@@ -169,20 +169,20 @@ export function keepWritten(subject: Subject, given: Subject): Subject {
   return subject
 }
 
-/** The subject with limits in place of its plan. It stays known how it was written. */
+/** The subject with limits in place of its plan. Keeps how the subject was written. */
 export function withLimits(subject: Subject, limits: OwnLimits): Subject {
   const given = written.get(subject)
   const own = { ...subject, plan: undefined, limits }
   return given ? keepWritten(own, given) : own
 }
 
-/** The subject as the caller gave it, if only the form of its id said that it is an address; otherwise undefined. */
+/** The subject as the caller gave it, if only the form of its id showed that it is an address; otherwise undefined. */
 export function asWritten(subject: Subject): Subject | undefined {
   const given = subject.kind === 'ip' ? written.get(subject) : undefined
   return given?.kind === 'ip' ? undefined : given
 }
 
-/** The address or network that a subject of kind `ip` was given by. */
+/** The address or network that was given for a subject of kind `ip`. */
 export function addressOf(subject: Subject): string {
   return String((written.get(subject) ?? subject).id)
 }

@@ -5,7 +5,7 @@ import { pathIn } from '../../base/show.js'
 import type { Subject, SubjectOf } from '../../plans/subject.js'
 import { atAddress, isAddress } from './address.js'
 
-/** Who pays for a request: an id, a subject, or several of these, whose limits must all have room. */
+/** Who pays for a request: an id, a subject, or a list of these. The limits of all of them must have room. */
 export type Subjects<Plans extends string = string> = SubjectOf<Plans> | readonly SubjectOf<Plans>[]
 
 /**
@@ -30,7 +30,7 @@ export function readSubject(given: unknown): Subject | undefined {
   return atAddress(typeof id === 'bigint' ? { ...(given as Subject), id: plainId(id) } : (given as Subject))
 }
 
-/** As rows of a database have it where there is none. */
+/** Undefined or null: rows of a database have null where there is no value. */
 export function isNone(given: unknown): given is undefined | null {
   return given === undefined || given === null
 }
@@ -40,8 +40,8 @@ function isNothing(given: unknown): given is undefined | null | '' {
 }
 
 /**
- * Refuses unknown properties. A misspelt `plan` would silently put the subject on the default plan. And whoever passes
- * a whole database row may pass a `kind` that means something else.
+ * Refuses unknown properties. A misspelt `plan` would silently put the subject on the default plan. And a whole database
+ * row may have a `kind` that means something else.
  */
 function refuseOthers(given: object): void {
   // `for in`, since Object.keys would allocate an array, and this runs for every request.
@@ -55,7 +55,7 @@ function refuseOthers(given: object): void {
 const MOST_SUBJECTS = 8
 
 /**
- * Reads one subject or several. Of several, `undefined`, `null` and the empty text are left out.
+ * Reads one subject or several. In a list, `undefined`, `null` and the empty string are left out.
  *
  * @returns at least one, or undefined when all are empty
  * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
@@ -83,8 +83,8 @@ function readAll(given: unknown): readonly [Subject, ...Subject[]] | undefined {
 }
 
 /**
- * Reads one subject of a list. An object without an id is refused: it is most likely a mistake, and to leave it out
- * would spare the request one of its limits.
+ * Reads one subject of a list. An object without an id is refused: it is most likely a mistake, and leaving it out would
+ * spare the request some of its limits.
  */
 function readListed(given: unknown, i: number): Subject | undefined {
   const subject = readSubject(given)
@@ -114,7 +114,7 @@ function isRounded(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value)
 }
 
-/** JSON knows no bigint, and a decision with its subject is often written to a log. */
+/** JSON has no bigint, and decisions are often logged with their subject. */
 function plainId(id: string | number | bigint): string | number {
   return typeof id === 'bigint' ? String(id) : id
 }
