@@ -69,7 +69,7 @@ export interface HttpAdapter<Req, Res> {
   setStatus(res: Res, status: number): number
   /** Sends an answer. May throw instead, if the framework passes denials to an error handler. */
   end(res: Res, answer: HttpDenial): void
-  /** Sends what `onDenied` returned, unless it has answered already. Leave it out if the framework's handlers return no answers. */
+  /** Sends what `onDenied` returned, unless it has answered already. Leave it out if handlers do not return their answers. */
   sendReturned?(res: Res, returned: unknown): void
   /** Calls the listener once, when the response was sent or its connection closed. */
   onEnd(res: Res, listener: (end: ResponseEnd) => void): void
@@ -77,7 +77,7 @@ export interface HttpAdapter<Req, Res> {
 
 /** The limiter behind an adapter, made by `createHttpLimiter`. */
 export interface HttpLimiter<Req, Res> {
-  /** The limiter that counts: the one from the options, or one of its own. */
+  /** The limiter that counts: the one from the options, or one that was made from them. */
   readonly limiter: Limiter
   /** Whether subjects are client addresses only, so that a decision needs no authentication. */
   readonly isByAddress: boolean

@@ -103,8 +103,8 @@ export class Decider<Req extends object, Res> {
   }
 
   /**
-   * A request that may wait in line waits for as long as its client is there. If the client leaves, the request gives its
-   * place back and ends without an answer, since nobody reads one.
+   * Asks the limiter. A request in line waits for as long as its client is there. If the client leaves, the request gives
+   * its place back and ends without an answer, since no client would read it.
    */
   #ask(exchange: Exchange<Req, Res>, asked: Asked): MaybePromise<boolean> {
     const { adapter, limiter, options } = this.#given

@@ -220,7 +220,7 @@ function fixedFor(decision: Decision, known: WeakMap<readonly unknown[], Fixed>)
 /** What `RateLimit-Policy` says about a limit. */
 type Policy = Pick<LimitState, 'name' | 'quota' | 'windowMs'>
 
-/** A decision from a lease has no `limits` of its own. */
+/** What to write for each limit of a decision. A decision from a lease has no `limits`, so its request's are used. */
 function policiesOf(decision: Decision): readonly Policy[] {
   return decision.limits.length > 0 ? decision.limits : (limitsOf(decision) ?? [])
 }
@@ -257,7 +257,7 @@ function toListValues(
   }
 }
 
-/** Indices of the limits that both values have room for, in order. Limits that denied are kept first, then those with the least left. */
+/** Indices of the limits that both values have room for, in order. Those that denied have priority, then those with the least left. */
 function closestThatFit(decision: Decision, { items }: Fixed, keys: readonly string[]): number[] {
   const { limits, violated } = decision
   const rank = (i: number): number =>

@@ -89,7 +89,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#making = making
     this.#family = family
     this.#hasFamily = family !== this && !amends
-    // A copy, so that nobody can change the options after the check.
+    // A copy, so that the options cannot change after the check.
     this.#options = { ...options }
     this.#allowList = allowList === undefined ? undefined : compileList('allowList', allowList)
     this.#blockList = blockList === undefined ? undefined : compileList('blockList', blockList)
@@ -151,7 +151,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return new RequestLimiter(this.#adapter, options, { family, amends })
   }
 
-  /** Keeps the client's address while a promise is pending, since the client may disconnect meanwhile. Returns what it is given. */
+  /** Keeps the client's address while a promise is pending, since the client may disconnect meanwhile. Returns `given`. */
   #await<T>(req: Req, given: T): T {
     if (isPromise(given)) this.#addresses.set(req, this.#ipOf(req))
     return given
@@ -199,8 +199,8 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 
   /**
-   * Whether the client disconnected before its address could be read, and the decision needs that address. Such a
-   * request ends here without an answer, since nobody reads one. It must neither be let in nor count as a subject.
+   * Whether the client disconnected before its address could be read, and the decision needs that address. Such a request
+   * ends here without an answer, since no client would read it. It must neither be let in nor count as a subject.
    */
   #isLost(req: Req, subjects: readonly Subject[], address?: string): boolean {
     const isUnchecked = !address && this.#blockList?.hasAddresses
@@ -230,7 +230,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     return chain(limits, (own) => this.#consume(req, res, this.#withLimits(subjects, own)))
   }
 
-  /** Gives the limits that the option `limit` returned to the subject that pays. */
+  /** Puts the limits that the option `limit` returned on the subject that pays. */
   #withLimits([payer, ...others]: Payers, limits: OwnLimits | null | undefined): Payers {
     if (!isNone(limits)) return [withLimits(payer, limits), ...others]
     const hasNoPlans = internalsOf(this.limiter).planNames()?.length === 0

@@ -8,7 +8,7 @@ more, or has limits of its own, write that at the route: limit.route({ cost: 10 
 /** Limiters that were warned about. Not kept by middleware, since there may be a middleware for each request. */
 const warnedOfTwice = new WeakSet<object>()
 
-/** Warns once for each limiter that requests pass it twice. */
+/** Warns that requests pass a limiter twice. Once for each limiter. */
 export function warnOfCountedTwice(limiter: object, warn: Warn): void {
   if (warnedOfTwice.has(limiter)) return
   warnedOfTwice.add(limiter)

@@ -86,7 +86,7 @@ export class ScopedConsumer implements Consumer {
     return made
   }
 
-  /** Decides again on a request that was let in, for all that it costs here. Returns the first decision if nothing is missing. */
+  /** Decides again on a request that was let in, for its whole cost here. Returns the first decision if nothing is missing. */
   amend(first: Decision, subjects: Subjects, options: ConsumeOptions): MaybePromise<Decision> {
     return chain(this.#build(subjects, options, CONSUME), (request) => {
       options.signal?.throwIfAborted()

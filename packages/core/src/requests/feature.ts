@@ -42,7 +42,7 @@ export interface Feature {
   /**
    * The verdict, if it is known without the store.
    *
-   * @param isPeek whether the caller only looks. Then the answer should have everything that the store knows
+   * @param isPeek whether the caller only looks. The answer must then show everything that the store knows
    */
   answer?(request: Request, isPeek: boolean): Verdict | undefined
   /** The request as it is sent, with what the feature adds. */

@@ -56,7 +56,7 @@ export class DenialAnswers<Req, Res> {
     })
   }
 
-  /** Leaves the answer to `onDenied`. If that throws, the preset status is undone, so that the answer to the error has its own. */
+  /** Leaves the answer to `onDenied`. If that throws, the preset status is undone: the answer to the error has its own. */
   #leaveTo(onDenied: OnDenied<Req, Res>, { req, res, decision }: Denied<Req, Res>): MaybePromise<boolean> {
     const preset = statusFor(decision)
     const before = this.#adapter.setStatus(res, preset)

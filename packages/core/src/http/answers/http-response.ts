@@ -131,7 +131,7 @@ function isAmount(given: unknown): boolean {
 
 /**
  * A denial that reaches the application's own error handler, in Fastify. The response's headers are set already. The
- * handler can send the status and body from this error, or a text of its own.
+ * handler can send the status and body from this error, or its own text.
  */
 export class LimitedError extends TollgateError {
   /**

@@ -18,7 +18,7 @@ export interface Gradient {
   readonly longMs: number
   /** How many windows in a row were longer than the last minute. */
   readonly slow: number
-  /** How many windows in a row had no queue and refused nobody. */
+  /** How many windows in a row had no queue and no refused request. */
   readonly calm: number
 }
 
@@ -69,7 +69,7 @@ function longAfter(longMs: number, medianMs: number, isLate: boolean): number {
   return next > 2 * medianMs ? next * COMING_DOWN : next
 }
 
-/** 1 without a queue, else the share of the requests in flight that are being worked on; at least a half. */
+/** 1 without a queue; otherwise the share of the requests in flight that are being worked on, at least a half. */
 function slopeOf(longMs: number, { medianMs, lateMs }: Window): number {
   const ofLatency = longMs > 0 && medianMs > 0 ? (TOLERANCE * longMs) / medianMs : 1
   const ofLoop = lateMs > LATE_MS ? LATE_MS / lateMs : 1
@@ -92,7 +92,7 @@ function limitAfter(
   return inFlight < limit / 2 ? limit : nextLimit(limit, slope, isLate)
 }
 
-/** Moves slowly, since latencies vary by themselves; at once while the event loop is late. */
+/** Moves slowly, since latencies also vary without a cause; at once while the event loop is late. */
 function nextLimit(limit: number, slope: number, isLate: boolean): number {
   const smoothing = isLate ? 1 : SMOOTHING
   const next = limit * (1 - smoothing) + (limit * slope + Math.sqrt(limit)) * smoothing

@@ -6,7 +6,7 @@ import { isIpSubject } from '../../requests/subject/address.js'
 import type { HttpAdapter, ResponseEnd } from '../adapter.js'
 import { isByAddress, isSomebody, type Identified, type Identify } from './identify.js'
 
-/** Of so many requests without a subject, one is looked at again. It is drawn at random, since a client may call routes in turn. */
+/** Of so many requests without a subject, one is looked at again: drawn at random, since a client may call routes in turn. */
 const ONE_IN = 5
 /** The most requests that are looked at in the life of a process: `identify` may cost a database query. */
 const MOST_LOOKS = 50

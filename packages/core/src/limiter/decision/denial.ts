@@ -18,7 +18,7 @@ export interface DenyingLimit extends Pick<Limit, 'quota' | 'windowMs' | 'capaci
 
 export interface Denial {
   readonly limits: readonly DenyingLimit[]
-  /** When it was decided, in whole ms since 1970 by the clock of what decided; undefined when that is not known. */
+  /** When it was decided, in whole ms since 1970, by the clock of the store or process that decided; undefined if unknown. */
   readonly atMs: number | undefined
   /** Whether this process limited alone, to its share of the limits. Then the client may not have used up its plan. */
   readonly isOfShare: boolean

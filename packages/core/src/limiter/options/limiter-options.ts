@@ -111,7 +111,7 @@ const KNOWN: KnownOptions = {
   },
 }
 
-/** What to type in place of an option that a route cannot have. */
+/** What to write instead of an option that a route cannot have. */
 export function findRouteRemedy(name: string): string | undefined {
   if (LIMITER_OPTIONS.includes(name)) {
     return `pass it where the limiter is made: rateLimit({ ${name} }), app.register(rateLimit, { ${name} }) or createLimiter({ ${name} })`

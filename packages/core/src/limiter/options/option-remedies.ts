@@ -64,7 +64,7 @@ export function errorOfKnown(given: object, unknown: readonly string[]): ConfigE
   return findOtherPackage(given, unknown) ?? findParts(given, unknown) ?? findPlans(given, unknown)
 }
 
-/** The error for options of another package. It says the same limit in Tollgate's notation. */
+/** The error for options of another package. It shows the same limit in Tollgate's notation. */
 function findOtherPackage(given: object, unknown: readonly string[]): ConfigError | undefined {
   const other = PACKAGES.find(({ signs }) => signs.some((sign) => unknown.includes(sign)))
   if (!other) return undefined
@@ -83,7 +83,7 @@ function findOtherPackage(given: object, unknown: readonly string[]): ConfigErro
 /** Besides the limit. */
 const MOST_REMEDIES = 3
 
-/** `store: redisStore(client) in place of driver and db`, of those that an option of Tollgate replaces. */
+/** `store: redisStore(client) in place of driver and db`, for the options that one of Tollgate's replaces. */
 function replacements(names: readonly string[]): string[] {
   const namesOf = new Map<string, string[]>()
   for (const name of names) {
@@ -192,7 +192,7 @@ function isLimits(given: unknown): given is readonly string[] {
 /** At most this many plans are shown. */
 const MOST_SHOWN = 3
 
-/** The error for plans in place of the options: `{ free: '100/min', pro: '1000/min' }`. */
+/** The error for plans that were passed instead of the options: `{ free: '100/min', pro: '1000/min' }`. */
 function findPlans(given: object, unknown: readonly string[]): ConfigError | undefined {
   const plans = Object.entries(given) as [name: string, plan: unknown][]
   const isPlan = (plan: unknown): boolean => isLimits([plan].flat())

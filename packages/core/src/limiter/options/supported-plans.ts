@@ -7,8 +7,8 @@ import type { StoreAbilities } from '../../stores/contract.js'
 import { unsupportedBy } from '../../stores/store-check.js'
 
 /**
- * Refuses a plan that the store cannot serve: it does not have a limit's algorithm, grants no leases, cannot hold units or
- * count so far. A synchronous store need not grant leases, since it is this process's memory already.
+ * Refuses a plan that the store cannot serve: it lacks a limit's algorithm, grants no leases, cannot hold units, or cannot
+ * count as high or as long as a limit needs. A synchronous store need not grant leases: it is this process's memory.
  *
  * @param path where the user wrote it: `plans.free`
  * @throws {ConfigError}

@@ -154,7 +154,10 @@ class StepAsker implements Timed {
     })
   }
 
-  /** Asks once more if units that this process held on lease were in the way. Otherwise, or after the deadline, the first verdict stands. */
+  /**
+   * Asks once more if units that this process held on lease were in the way. Otherwise, or after the deadline, the first
+   * verdict stands.
+   */
   askAgain(first: Verdict, step: Request): MaybePromise<Verdict> {
     const room = this.#deadline.isOver ? undefined : this.#verdicts.makeRoom(first)
     return room ? this.askAfter(room, first, step) : first

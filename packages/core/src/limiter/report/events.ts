@@ -154,12 +154,12 @@ export class Events {
     if (last >= 0) this.#listeners[name] = this.#listeners[name].toSpliced(last, 1)
   }
 
-  /** Whether anybody listens to `decision`, here or on its channel. */
+  /** Whether `decision` has listeners, here or on its channel. */
   get hearsDecisions(): boolean {
     return this.#listeners.decision.length > 0 || this.#channels.decision.hasSubscribers
   }
 
-  /** Whether anybody listens to `limited`, here or on its channel. */
+  /** Whether `limited` has listeners, here or on its channel. */
   get hearsDenials(): boolean {
     return this.#listeners.limited.length > 0 || this.#channels.limited.hasSubscribers
   }

@@ -50,7 +50,7 @@ export class Reporter implements StoreListener {
     if (failed) this.#events.emit('fallback', decision, failed)
     else if (this.#outages.isOut && decision.source === 'store') this.#mayBeOver()
     this.#count(decision)
-    // Most often nobody listens.
+    // Most often there are no listeners.
     if (this.#events.hearsDecisions) this.#events.emit('decision', ...toEventArgs(decision, context))
     if (!decision.allowed && this.#events.hearsDenials) {
       this.#events.emit('limited', ...toEventArgs(decision, context))
@@ -206,9 +206,9 @@ const WHAT: { readonly [Reason in StoreErrorReason]?: string } = {
   busy: 'does not answer',
 }
 
-/** What to do about errors whose message does not say it. */
+/** More on errors whose message does not say what to do. */
 const ADVICE: { readonly [Reason in StoreErrorReason]?: string } = {
-  timeout: '; it hangs, is held up, or is too far away for the deadlineMs of the limiter',
+  timeout: "; it hangs, is held up, or is too far away for the limiter's deadlineMs",
 }
 
 /** How long a shard, or the whole store, did not decide, and what it was charged before it decided again. */

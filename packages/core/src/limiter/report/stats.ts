@@ -11,7 +11,7 @@ export interface LimiterStats {
    * counted, because they never reach the limiter.
    */
   readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list' | 'shed'>, DecisionCounts>>
-  /** Requests, peeks, refunds and resets that the store failed to answer, and requests that came after `close`. */
+  /** Requests, peeks, refunds and resets for which the store failed, and requests that came after `close`. */
   readonly storeErrors: number
   /** Units that were admitted without the store: how many it was charged later, and how many never (`dropped`). */
   readonly reconciled: Reconciled

@@ -129,7 +129,7 @@ function canFit({ limits, cost }: Decision, request: Request): boolean {
   )
 }
 
-/** What a request asks for beyond what was taken. Undefined if it does not keep all of that, or if more than one step is missing. */
+/** What a request asks for beyond what was taken. Undefined if it no longer asks for all of that, or if this takes several steps. */
 function findMissing({ request: taken, verdicts }: Settlement, request: Request): Request | undefined {
   const more = request.cost - taken.cost
   if (more < 0 || request.isBlocked || !verdicts.every(isByStore)) return undefined

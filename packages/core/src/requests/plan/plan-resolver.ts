@@ -76,7 +76,7 @@ export class PlanResolver {
   /**
    * Refuses plans without a clear default.
    *
-   * @param whose who gets the default plan, for the error
+   * @param whose who gets the default plan, in words for the error
    * @throws {ConfigError} when the user chose no default plan and several plans have limits
    */
   needDefault(whose: string): void {
@@ -176,7 +176,7 @@ const SUBJECTS_NOT_FOUND = 'subjects that planOf does not find'
  * Refuses plans without a clear default.
  *
  * @param given the default plan that was chosen
- * @param whose who gets it, for the error
+ * @param whose who gets it, in words for the error
  * @throws {ConfigError}
  */
 function needDefault({ hasDefault }: Plans, given: string | undefined, whose: string): void {
