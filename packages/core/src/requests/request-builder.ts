@@ -233,7 +233,7 @@ function distinct<Keyed extends Counter & { readonly key: string }>(counters: re
     if (same === i) return true
     if (counters[same]?.plan === counter.plan) return false
     const plans = `${show(counters[same]?.plan.name)} and ${show(counter.plan.name)}`
-    const expected = 'each id once; write org:7 and user:7 where they are two'
+    const expected = 'each id once; if they are two subjects, write org:7 and user:7'
     throw new TollgateError(
       'ERR_TOLLGATE_SUBJECT',
       `subjects: got one id twice, on the plans ${plans}, expected ${expected}`,

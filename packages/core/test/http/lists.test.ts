@@ -115,7 +115,7 @@ test.each(ADDRESSES)('a list with %s and the client at %s: listed %p', async (en
 })
 
 test.each([
-  ['::ffff:10.0.0.0/8', "a network of 96 to 128 bits, or what it holds: '10.0.0.0/8'"],
+  ['::ffff:10.0.0.0/8', "a network of 96 to 128 bits, or the IPv4 network that is meant: '10.0.0.0/8'"],
   ['[2001:db8::]/32', "an id, an address, or a network such as '10.0.0.0/8'"],
   ['[10.0.0.0]/8', "an id, an address, or a network such as '10.0.0.0/8'"],
 ])('%s is refused, since it would match nobody', async (entry, expected) => {

@@ -65,7 +65,7 @@ test.each<[given: unknown, message: string]>([
   ],
   [
     { id: 1, kind: 'company' },
-    "subject.kind: got 'company', expected 'ip' for a client's address, else nothing",
+    "subject.kind: got 'company', expected 'ip' for a client's address, 'id' for any other id, or nothing",
   ],
   [
     { id: 1, plan: { id: 2 } },
@@ -90,7 +90,7 @@ test.each<[given: unknown, message: string]>([
       { id: 'a', plan: 'free' },
       { id: 'a', plan: 'pro' },
     ],
-    "subjects: got one id twice, on the plans 'free' and 'pro', expected each id once; write org:7 and user:7 where they are two",
+    "subjects: got one id twice, on the plans 'free' and 'pro', expected each id once; if they are two subjects, write org:7 and user:7",
   ],
 ])('%p is refused', (given, message) => {
   for (const ask of [limiter.consume, limiter.peek]) {

@@ -143,7 +143,7 @@ function readNetwork(path: string, entry: string): { readonly base: string; read
   throw ConfigError.wrong(
     path,
     entry,
-    `a network of 96 to 128 bits, or what it holds: '${mapped}/${Math.min(length, 32)}'`,
+    `a network of 96 to 128 bits, or the IPv4 network that is meant: '${mapped}/${Math.min(length, 32)}'`,
   )
 }
 

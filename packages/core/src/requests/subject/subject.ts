@@ -141,7 +141,7 @@ const EXPECTED = {
   '.id': 'a string, a number or a bigint',
   '.plan': "the name of a plan, such as 'pro'",
   '.label': "a name of 1 to 64 characters, such as 'user'",
-  '.kind': "'ip' for a client's address, else nothing",
+  '.kind': "'ip' for a client's address, 'id' for any other id, or nothing",
 }
 
 function notASubject(part: keyof typeof EXPECTED, given: unknown): TollgateError {
