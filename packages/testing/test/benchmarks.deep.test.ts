@@ -280,7 +280,7 @@ test('several files are one run with the commands of all, and rough is what --qu
   expect(page).toContain(
     '| commands | `npm run bench -- --only speed-1`, `npm run bench -- --quick --only bytes` |',
   )
-  expect(page).toContain("and therefore rough: *Redis's memory*.")
+  expect(page).toContain("so these are rough: *Redis's memory*.")
 })
 
 test('of Memcached every command is counted, and requests of one tenant that come together are one', async () => {

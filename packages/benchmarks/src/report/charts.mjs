@@ -141,7 +141,7 @@ function growthChart(run) {
     return { label, points: points.map(([size, us]) => [size / points[0][0], us]) }
   }
   return lineChart({
-    title: 'What makes a decision dearer',
+    title: 'More subjects, quota and limits',
     unit: ['µs of Redis per decision.'],
     note: ['Each line starts at one subject, a quota of 1, or one limit.'],
     lines: [

@@ -105,7 +105,7 @@ const sheddingGoal = (detail, grid) => ({
 
 const ownLimitsGoal = (detail, grid) => ({
   ...{
-    what: "Node's time per decision with limits of their own, x named plans",
+    what: "Node's time per decision with own limits, x named plans",
     detail,
     section: 'own-limits',
     grid,
@@ -149,7 +149,7 @@ export const GOALS = [
   memcachedGoal('4 processes, clocks 2 s apart: most in a window that is 0.25 s shorter', {
     ...{ ...CLOCKS, figure: 'most', sign: '<=', bound: 399 },
   }),
-  memcachedGoal('4 processes, clocks 2 s apart: of what an exact counter lets in', {
+  memcachedGoal('4 processes, clocks 2 s apart: share of what an exact counter lets in', {
     ...{ ...CLOCKS, figure: 'share', sign: '>=', bound: 0.97 },
   }),
   sheddingGoal('memory store', 'memory'),

@@ -162,7 +162,7 @@ export const LAYOUT = {
     ],
   },
   growth: {
-    title: 'What makes a decision dearer',
+    title: 'More subjects, quota and limits',
     tables: [
       growthTable('subjects', 'Subjects, token bucket', 'subjects', [
         { ...plain('bytes per subject', 'bytes'), fromRow: 10_000 },
@@ -267,7 +267,7 @@ export const LAYOUT = {
       })),
       ...[
         ['four', 'Four processes at full speed'],
-        ['four steady', 'Four processes, 2000 requests a second that run for 20 ms'],
+        ['four steady', 'Four processes, 2000 requests per second of 20 ms each'],
       ].map(([grid, title]) => ({
         ...{ grid, title: `${title}, one tenant` },
         columns: [plain('requests/s', 'perSecond'), plain('commands for 1000', 'per1000')],

@@ -75,7 +75,7 @@ export function accuracy(run) {
   return told([figure(most('Tollgate: sliding log')), spanOf(peers)], (ours, others) =>
     [
       `Tollgate's default, the sliding log, lets ${ours} through and the other packages ${others}.`,
-      'Where it is more than 100, a client gets more than its plan by waiting for the end of a window.',
+      'Where more than 100 pass, a client gets more than its plan by waiting for the end of a window.',
     ].join(' '),
   )
 }
@@ -124,7 +124,7 @@ export function cpu(run) {
   return told(
     [ratios('allowed'), ratios('denied')],
     (allowed, denied) =>
-      `Tollgate takes ${allowed} times the CPU time of the same headers by hand if requests pass. For denied requests it is ${denied} times.`,
+      `For allowed requests, Tollgate takes ${allowed} times the CPU time of the same headers by hand. For denied requests it is ${denied} times.`,
   )
 }
 
@@ -168,7 +168,7 @@ export function leases(run) {
   return told(
     [names.LEASED, names.UNLEASED].map((row) => figure(middle(run, { ...at, row }))),
     (leased, plain) =>
-      `One process makes ${leased} decisions per second for a hot tenant with leases, and ${plain} without. Leases bring nothing for tenants that are not busy.`,
+      `One process makes ${leased} decisions per second for a hot tenant with leases, and ${plain} without. Leases gain nothing for tenants that are not busy.`,
   )
 }
 
@@ -213,7 +213,7 @@ export function inFlight(run) {
   return told(
     [ratio('lone'), ratio('batches')],
     (lone, batches) =>
-      `A limit such as \`'20 concurrent'\` costs Redis ${lone} times as much as a rate limit alone, since each request also gives its slot back. In batches it is ${batches} times.`,
+      `With a limit such as \`'20 concurrent'\`, a request costs Redis ${lone} times as much as with a rate limit alone, because it also gives its slot back. In batches it is ${batches} times.`,
   )
 }
 
@@ -241,7 +241,7 @@ export function memcached(run) {
   return told(
     rows.map((row) => figure(middle(run, { ...at, row }, names.FLEXIBLE_MEMCACHED))),
     (own, memjs, node) =>
-      `With its own connection Tollgate makes ${own} times as many decisions as rate-limiter-flexible, with memjs ${memjs} times and with node-memcached ${node} times. So pass an address if you can.`,
+      `With its own connection, Tollgate makes ${own} times as many decisions as rate-limiter-flexible, with memjs ${memjs} times and with node-memcached ${node} times. So pass an address if you can.`,
   )
 }
 

@@ -10,7 +10,7 @@ const time = (grid, title) => ({
 })
 
 export const OWN_LIMITS = {
-  title: 'Limits of their own',
+  title: 'Own limits',
   tables: [
     time('memory', 'In memory, each of 10,000 subjects with other limits'),
     time('redis', 'On Redis, each of 10,000 subjects with other limits'),

@@ -49,11 +49,11 @@ function machineText(run) {
       ],
       2,
     ),
-    `- Contenders take turns in every round, and ratios are those of one round.
+    `- Contenders take turns in every round, and each ratio compares figures of one round.
 - Figures are medians, with quartiles in brackets. Thin lines in charts are quartiles.
 - Most tables measure their reference twice, under two names. If the second is more than ${percent(MOST_OFF)} off the first, or a quartile
   more than ${percent(MOST_SPREAD)}, the table is too noisy to judge. It is measured again, and left out if that does not help.
-- Differences as small as the quartiles of that ratio mean nothing.${roughText(run)}${elsewhereText(run)}`,
+- Differences within the quartiles of that ratio are noise.${roughText(run)}${elsewhereText(run)}`,
   ].join('\n\n')
 }
 
@@ -64,7 +64,7 @@ function roughText(run) {
   if (quick.length === Object.keys(run.sections).length)
     return '\n- This was a quick run (`--quick`): its figures are rough.'
   const titles = quick.map((name) => `*${LAYOUT[name].title}*`).join(', ')
-  return `\n- Measured by \`--quick\`, and therefore rough: ${titles}.`
+  return `\n- Measured with \`--quick\`, so these are rough: ${titles}.`
 }
 
 /** Which sections must not be compared with the others, since another machine measured them. */
@@ -72,7 +72,7 @@ function elsewhereText(run) {
   return Object.entries(sectionsElsewhere(run))
     .map(([cpu, names]) => {
       const titles = names.map((name) => `*${LAYOUT[name].title}*`).join(', ')
-      return `\n- Measured on another machine (${cpu}), and not to be compared with the rest: ${titles}.`
+      return `\n- Measured on another machine (${cpu}), so do not compare these sections with the rest: ${titles}.`
     })
     .join('')
 }

@@ -1,10 +1,10 @@
-// What the page says around its sections. parts.mjs has what it says of each.
+// The words around the sections of the page. parts.mjs has those of each section.
 
-export const OPENING = `How fast, exact and small Tollgate is beside express-rate-limit, @fastify/rate-limit, koa-ratelimit and
-rate-limiter-flexible, on one small machine. A bare Redis \`INCR\` and a bare script show how much any limiter could do at most. Each section
-says what you see and what it means for you. Tables and methods are in the folds.
+export const OPENING = `This page compares Tollgate's speed, accuracy and memory with those of express-rate-limit, @fastify/rate-limit, koa-ratelimit and
+rate-limiter-flexible, on one small machine. A bare Redis \`INCR\` and a bare script show the most that any limiter could do. Each section
+explains its charts and what they mean for you. Tables and methods are in the folds.
 
-To repeat it, run \`npm run bench\` on a machine that does nothing else. It takes 20 to 30 minutes; \`npm run bench -- --quick\` takes 4.`
+To repeat the benchmarks, run \`npm run bench\` on an idle machine. It takes 20 to 30 minutes, or 4 with \`npm run bench -- --quick\`.`
 
 export const TO_REACH = `These are the project's own targets, as medians of ratios within a round. If a target is not reached, the last column
 shows what the machine allows, in the same unit:
@@ -15,7 +15,7 @@ shows what the machine allows, in the same unit:
 - No request can be faster than the application without a limiter.`
 
 export const ALT = {
-  speed: 'Decisions a second, as a multiple of a bare INCR',
+  speed: 'Bars: decisions per second, as a multiple of a bare INCR',
   latency: 'Bars: median latency at 4000 decisions per second',
   server: 'Bars: microseconds of Redis per decision, beside the floor',
   flood: 'Bars: answers per second in a flood of one denied tenant',
@@ -30,15 +30,15 @@ export const ALT = {
 
 export const CAVEATS = `- One machine with few cores runs the client, Redis and the contenders. Trust ratios within one run more than figures from different
   runs. Another machine gives other figures.
-- Node has one core and Redis the other, set with \`taskset\`. With both on one core, a lone request is faster and batches gain less.
-- All connections are local, without TLS. Over a network the trip to Redis outweighs everything else here, so saving a trip gains more
-  than these figures show.
+- Node has one core and Redis the other, set with \`taskset\`. With both on one core, a single request is faster and batches gain less.
+- All connections are local, without TLS. Over a network, the trip to Redis takes longer than anything measured here. So each saved trip
+  gains more than these figures show.
 - Each figure comes from a fraction of a second, with warm caches, over keys that are used a few times each.
 - Other packages are called directly, without their middleware, which flatters them a little. The HTTP sections use the real middleware.
 - Limiters answer different questions. A fixed window counts one number, while a sliding log knows when each unit comes back.
   [Accuracy](#accuracy) shows the difference.
 - Other packages run with the settings that their own pages recommend, on an ioredis client with default settings that sends nothing twice.
   Auto-pipelining saves Redis work for them, but hardly any for Node.
-- Redis's CPU time is that of the whole server, with its timers.
-- A shifted clock means \`Date.now\` in one process, not the clock of the machine.
-- Do not compare Express, Fastify and Koa with each other by these figures.`
+- Redis's CPU time covers the whole server, with its timers.
+- A shifted clock means \`Date.now\` in one process, not the machine's clock.
+- These figures are not meant to compare Express, Fastify and Koa with each other.`

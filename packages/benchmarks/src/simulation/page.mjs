@@ -22,7 +22,7 @@ export function scalePage(run, simulation) {
     '<!-- Made by npm run simulate -- --write: change packages/benchmarks/src/simulation instead. -->',
     '# Leases at scale',
     OPENING,
-    '## What Redis carries',
+    '## The load on one Redis',
     computedText(costs),
     carryTable(costs),
     '## One tenant on a fleet',
@@ -35,7 +35,7 @@ export function scalePage(run, simulation) {
     '## What was measured',
     MEASURED,
     costTable(costs),
-    '## What this does not say',
+    '## Limits of these estimates',
     CAVEATS,
   ].join('\n\n')}\n`
 }
@@ -60,8 +60,8 @@ export function costsOf(run) {
 }
 
 const OPENING = `With \`lease: true\` in a plan, a process takes units of a busy subject in advance and serves it from memory. Redis then works
-for renewals, not for requests. This page estimates what that saves on many machines: the first two sections calculate from figures
-[measured](#what-was-measured) on one machine, and the third simulates a fleet. [Leases](../guides/leases.md) explains how to use them.`
+for renewals, not for requests. This page estimates the savings on many machines. The first two sections calculate from figures
+[measured](#what-was-measured) on one machine, and the third simulates a fleet. [Leases](../guides/leases.md) explains how to use leases.`
 
 const MEASURED = `These figures come from \`npm run bench\` on one machine, in the sections [Leases](../compare/benchmarks.md#leases) and
 [Commands against offered load](../compare/benchmarks.md#commands-against-offered-load). Redis's time is the CPU time of the whole server, with
@@ -83,10 +83,10 @@ function costTable({ lone, batched, renewal, script, renewals, processSpeed }) {
 
 function computedText({ renewals }) {
   return `Without leases, Redis's load depends on the number of requests. With leases it depends on the number of *hot pairs*: a process and a busy tenant.
-Each pair renews ${digits(renewals)} times a second, and a renewal serves everything that was asked for since the last one.
+Each pair renews ${digits(renewals)} times a second, and a renewal serves all requests since the last one.
 
-The table assumes that Redis, which decides in one thread, is ${percent(BUSY)} busy. If tenants are spread over several shards, each shard carries as
-much.`
+The table assumes that Redis, which decides in one thread, is ${percent(BUSY)} busy. If tenants are spread over several shards, each shard can do
+as much.`
 }
 
 function carryTable({ lone, batched, renewal, renewals }) {
@@ -104,8 +104,8 @@ function carryTable({ lone, batched, renewal, renewals }) {
 }
 
 function fleetText() {
-  return `A tenant is in one shard, however many shards there are. Here ${PROCESSES.toLocaleString('en')} processes share its requests evenly. The table shows how many
-cores the shard would need. No Redis has more than 1.
+  return `A tenant is always in one shard. Here ${PROCESSES.toLocaleString('en')} processes share its requests evenly. The table shows how many
+cores the shard would need. Redis decides on one core, so more than 1 is too much.
 
 - A lease must serve at least ${HOT_REQUESTS} requests. A process that asks less often asks Redis each time ("not hot").
 - Leases for ${PROCESSES.toLocaleString('en')} processes make the tenant's value 22 kB, so a renewal takes about ${CROWDED_US} µs more. Other requests for the tenant take
@@ -146,20 +146,20 @@ function simulatedText({ results }) {
 
 - *From leases* is the share of requests that need no command. Most tenants are small and seldom leased, so most remaining commands are
   theirs.
-- *Fair* compares the shares that processes get of what they ask for (Jain's index): 1 is the same share for all. The figures are the mean and the lowest of tenants
+- *Fair* compares the shares that processes get of what they ask for (Jain's index): 1 means the same share for all. The figures are the mean and the lowest value of the tenants
   over their plan.
-- *Longest without* is the longest time that a process was always denied while others served units from leases.`
+- *Longest without* is the longest time for which a process was always denied while others served units from leases.`
 }
 
 function simulationMethod({ results }) {
   const [{ processes, seconds, crashesPerSecond }] = results
   return `- The built code of leases, denials from memory and the memory store runs on a simulated clock, which advances only when all work is
-  done. It runs for ${seconds} s.
+  done. The run takes ${seconds} s of that clock.
 - Requests are spread over tenants by Zipf's law. A tenant's requests go to some of the ${processes} processes, most of them to the first.
 - ${crashesPerSecond} processes crash per second. A crashed process holds its units until its lease ends: at most half a second, or a 64th of the shortest
   window.
 - Half of the tenants have plans for one and a half times what they ask for. The other plans allow 30 % less than their tenants ask for.
-- A command takes 0.8 ms there and back on average. Requests from one process within 1 ms travel together.
+- A round trip takes 0.8 ms on average. Requests from one process within 1 ms travel together.
 - *Fair* and *longest without* count processes that ask for the tenant at least 10 times a second.`
 }
 
@@ -183,9 +183,9 @@ function simulationTable({ results }) {
   )
 }
 
-const CAVEATS = `- The measurements come from one machine with few cores, and the calculations extend them in a straight line. Networks, TLS, replicas
-  and a busy kernel cost more.
-- A cluster is as good as its busiest shard.
+const CAVEATS = `- The measurements come from one machine with few cores, and the calculations extrapolate them linearly. Networks, TLS, replicas and a busy
+  kernel cost more.
+- A cluster is limited by its busiest shard.
 - The simulated store is never too busy. So the numbers of commands are right, but the times are those of a fast network.`
 
 const percent = (share) => `${Math.round(share * 100)} %`
