@@ -11,7 +11,7 @@ import { publishedFolders, root } from './workspace.mjs'
 const folder = process.argv[2] ?? root
 const changes = pendingChanges(folder)
 if (changes.length === 0) {
-  process.stderr.write('There is nothing to release: .changeset has no entry. npx changeset adds one.\n')
+  process.stderr.write('Nothing to release: .changeset has no entries. Add one with npx changeset.\n')
   process.exit(1)
 }
 const largest = KINDS.find((kind) => changes.some((change) => change.kind === kind))

@@ -25,7 +25,7 @@ export function pendingChanges(workspace) {
     if (/^---\s+---\s*$/.test(linesOf(readFileSync(file, 'utf8')))) return []
     const lines = [...head.matchAll(/^["']?@tollgate\/([\w-]+)["']?: *(major|minor|patch)$/gm)]
     if (lines.length === 0 || lines.length !== head.split('\n').length || text.trim() === '')
-      throw new Error(`.changeset/${name}: write it by npx changeset`)
+      throw new Error(`.changeset/${name}: write it with npx changeset`)
     const unknown = lines.map(([, one]) => one).find((one) => !published.includes(one))
     if (unknown) throw new Error(`.changeset/${name}: @tollgate/${unknown} is not published`)
     const kinds = lines.map(([, , kind]) => kind)

@@ -7,7 +7,7 @@ const [name = '', ...args] = process.argv.slice(2)
 const mainOf = (example) => join(root, 'examples', example, example === 'demo' ? 'src/main.js' : 'try.js')
 if (!/^[\w-]+$/.test(name) || !existsSync(mainOf(name))) {
   const names = readdirSync(join(root, 'examples')).filter((example) => existsSync(mainOf(example)))
-  process.stderr.write(`Which one? npm run example NAME, where NAME is one of: ${names.join(', ')}\n`)
+  process.stderr.write(`Choose an example: npm run example NAME, where NAME is one of ${names.join(', ')}\n`)
   process.exit(1)
 }
 await prepare()

@@ -20,7 +20,8 @@ if (process.env.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined) {
 for (const name of names) {
   const tarball = resolve(folder, `${name.slice(1).replace('/', '-')}-${version}.tgz`)
   if (!existsSync(tarball)) fail(`${tarball} is missing`)
-  if (!isDryRun && (await isPublished(name, version))) process.stdout.write(`${name}@${version} is on npm\n`)
+  if (!isDryRun && (await isPublished(name, version)))
+    process.stdout.write(`${name}@${version} is already on npm\n`)
   // Forced, a dry run does not ask npm for the versions that it has.
   else
     process.stdout.write(

@@ -12,7 +12,8 @@ export function namesAndVersion() {
     JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')),
   )
   const versions = new Set(manifests.map(({ version }) => version))
-  if (versions.size > 1) throw new Error(`the packages have several versions: ${[...versions].join(', ')}`)
+  if (versions.size > 1)
+    throw new Error(`the packages do not all have the same version: ${[...versions].join(', ')}`)
   return { names: manifests.map(({ name }) => name), version: manifests[0].version }
 }
 
@@ -30,14 +31,14 @@ export async function releaseState() {
   const { names, version } = namesAndVersion()
   const changes = pendingChanges(root)
   if (changes.length > 0)
-    return { todo: 'version', why: `${changes.length} changes wait for a version`, version }
+    return { todo: 'version', why: `.changeset has ${changes.length} unreleased changes`, version }
   const { title } = newestSection(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'))
   if (title !== version)
     return { todo: 'nothing', why: `CHANGELOG.md begins with "${title}", not with "${version}"`, version }
   for (const name of names)
     if (!(await isPublished(name, version)))
-      return { todo: 'publish', why: `npm lacks ${name}@${version}`, version }
-  return { todo: 'nothing', why: `npm has ${version}`, version }
+      return { todo: 'publish', why: `${name}@${version} is not on npm yet`, version }
+  return { todo: 'nothing', why: `${version} is on npm`, version }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

@@ -37,7 +37,7 @@ export async function step(name, work) {
 /** Installs the dependencies, unless they were installed for this lock file before. */
 export async function install() {
   if (isInstalled()) return { code: 0 }
-  process.stderr.write('(the first time, from the network) ')
+  process.stderr.write('(downloads dependencies) ')
   const installed = await viaPnpm(['install', '--frozen-lockfile', '--config.confirmModulesPurge=false'], {
     quiet: true,
   })

@@ -27,7 +27,7 @@ const failed = Object.entries(run.sections).filter(([, { error }]) => error)
 for (const [name, { error }] of failed) say(`section ${name} failed: ${error}\n`)
 if (run.stopped) {
   say(`stopped: ${Object.keys(run.sections).length} of ${names.length} sections are done\n`)
-  if (options.write) say('--write: nothing was written, since the run is not whole\n')
+  if (options.write) say('--write: nothing was written, because the run is incomplete\n')
 }
 if (failed.length > 0 || run.stopped) process.exitCode = 1
 
@@ -64,7 +64,7 @@ async function measure() {
 function sayNoise() {
   for (const [name, { grids }] of Object.entries(run.sections)) {
     const noisy = grids ? noisyIn(name, grids) : []
-    if (noisy.length > 0) say(`section ${name}: left out, since too noisy to judge: ${noisy.join(', ')}\n`)
+    if (noisy.length > 0) say(`section ${name}: left out as too noisy to judge: ${noisy.join(', ')}\n`)
   }
 }
 
@@ -88,7 +88,6 @@ function stopSignal() {
 /** Exits with 1 when the committed pages are not what the figures render. */
 function check() {
   const different = differences(filesOf(run))
-  for (const path of different)
-    say(`${path} is not what the figures render: npm run bench -- --from FILE --write\n`)
+  for (const path of different) say(`${path} is out of date: npm run bench -- --from FILE --write\n`)
   if (different.length > 0) process.exitCode = 1
 }

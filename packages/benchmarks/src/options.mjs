@@ -1,4 +1,4 @@
-// The options of npm run bench, and what is said of them.
+// The options of npm run bench, and their help text.
 import { parseArgs } from 'node:util'
 
 const OPTIONS = {
@@ -14,12 +14,12 @@ const OPTIONS = {
 
 export const USAGE = `npm run bench -- [options]
 
-  --quick          rougher, 4 minutes on a quiet machine
+  --quick          rougher: 4 minutes on an idle machine
   --only SECTION   some sections: a name, or the beginning of several; may be repeated
-  --json FILE      writes the figures of every round too
-  --write          then writes page, charts, figures and the README's summary
+  --json FILE      also writes the figures of every round
+  --write          also writes the page, charts, figures and the README's summary
   --from FILE      renders figures, without measuring; several files count as one run
-  --check          with --from: exits with 1 when the committed files are not what the figures render
+  --check          with --from: exits with 1 if the committed files do not match the figures
   --cores WHERE    Node and Redis on one core each (apart, the default), on one (together), or free
   --help           this text
 `
@@ -29,8 +29,7 @@ export function optionsOf(args) {
   try {
     const options = parseArgs({ args, options: OPTIONS }).values
     // What it measured now is never what is committed.
-    if (options.check && options.from.length === 0)
-      return { problem: '--check: expected --from FILE beside it' }
+    if (options.check && options.from.length === 0) return { problem: '--check: it needs --from FILE' }
     return { options }
   } catch (error) {
     return { problem: error.message.split('. ')[0] }

@@ -63,7 +63,7 @@ test('other figures would render other files, and the check names them', () => {
     log.seam = log.seam.map((each) => 2 * each)
   })
   expect(status).toBe(1)
-  const named = [...stderr.matchAll(/^(\S+) is not what the figures render/gm)].map(([, path]) => path)
+  const named = [...stderr.matchAll(/^(\S+) is out of date/gm)].map(([, path]) => path)
   expect(named.sort()).toEqual([
     ...[
       'docs/compare/benchmarks.md',
@@ -101,12 +101,12 @@ test('a section that failed says so beside the others, and one that is too noisy
   })
   expect(status).toBe(1)
   expect(stderr).toContain('section growth failed: Redis went away')
-  expect(stderr).toContain('section server: left out, since too noisy to judge: server')
+  expect(stderr).toContain('section server: left out as too noisy to judge: server')
   expect(stdout).toContain('This section failed: Redis went away')
   const [, text = ''] = stdout.split("## Redis's time per decision (server)")
   const [line] = text.split('\n## ')
   expect(line?.trim()).toBe(
-    '**Left out**, since it was too noisy to judge in 3 tries. floor: read and write each key measured twice: ratio 1.50.',
+    '**Left out**, because it was too noisy to judge in 3 tries. floor: read and write each key measured twice: ratio 1.50.',
   )
   const goals = stdout.split('## To reach')[1] ?? ''
   expect(goals.match(/Redis's time per decision.*\| {2}\| too noisy to judge/g)).toHaveLength(5)

@@ -34,7 +34,7 @@ const ON_ANY_CORE = '**Not pinned to one core** in this run: interrupts between 
 
 function leftOut(control, tries = 1) {
   const often = tries > 1 ? ` in ${tries} tries` : ''
-  return `**Left out**, since it was too noisy to judge${often}. ${control}.`
+  return `**Left out**, because it was too noisy to judge${often}. ${control}.`
 }
 
 function gridTable(rows, { rowHead = '', columns, reference }) {

@@ -6,11 +6,11 @@ import { publishedOf } from '../report/noise.mjs'
 import { PATHS, scalePage } from './page.mjs'
 
 const USAGE = `npm run simulate -- [options]
-  --seconds N   of simulated time (default 10)
-  --seed N      the same requests and crashes again (default 1)
+  --seconds N   simulated seconds (default 10)
+  --seed N      repeats the same requests and crashes (default 1)
   --write       writes the figures and the page
   --render      only renders the page from the committed figures, without simulating
-  --check       only says whether the committed page is what the committed figures render
+  --check       only checks that the committed page matches the committed figures
 `
 const options = optionsOf()
 const say = (text) => process.stdout.write(text)
@@ -20,7 +20,7 @@ if (options.check || options.render) {
   const page = { [PATHS.page]: scalePage(publishedOf(read(PATHS.results)), read(PATHS.simulation)) }
   if (options.render) writeFiles(page)
   const different = differences(page)
-  for (const path of different) say(`${path} is not what the figures render: npm run simulate -- --render\n`)
+  for (const path of different) say(`${path} is out of date: npm run simulate -- --render\n`)
   process.exitCode = different.length > 0 ? 1 : 0
 } else await run()
 

@@ -51,7 +51,7 @@ export async function runOnCluster({ seconds, seed, say }: ClusterRunOptions): P
     const verdict = judge({ allowed, used, loss, lost: new Set(names), processes: POLICIES.length })
     const wrong = [...verdict.violations, ...wrongInGeneral(seen, codes)]
     report(verdict.rows, verdict.windows, seen, say)
-    say(wrong.length === 0 ? 'all as it should be' : `WRONG:\n- ${wrong.join('\n- ')}`)
+    say(wrong.length === 0 ? 'no violations' : `WRONG:\n- ${wrong.join('\n- ')}`)
     return wrong.length === 0 ? 0 : 1
   } finally {
     await cluster.stop()

@@ -53,7 +53,7 @@ for (const each of cases) {
   wrong.push(...result.violations.map((what) => `${each.trouble}, ${each.policy}: ${what}`))
   say(`| ${lineOf(result).join(' | ')} |`)
 }
-say(wrong.length === 0 ? '\nall as it should be' : `\nWRONG:\n- ${wrong.join('\n- ')}`)
+say(wrong.length === 0 ? '\nno violations' : `\nWRONG:\n- ${wrong.join('\n- ')}`)
 process.exitCode = wrong.length === 0 ? 0 : 1
 
 /** The failure policy matters only where Redis does not answer. */

@@ -39,7 +39,7 @@ for (const each of cases) {
 const wrong = results.flatMap(({ plan, trouble, violations }) =>
   violations.map((what) => `${plan.name}, ${trouble}: ${what}`),
 )
-say(wrong.length === 0 ? '\nall as it should be' : `\nWRONG:\n- ${wrong.join('\n- ')}`)
+say(wrong.length === 0 ? '\nno violations' : `\nWRONG:\n- ${wrong.join('\n- ')}`)
 process.exitCode = wrong.length === 0 ? 0 : 1
 
 function casesOf(): Case[] {

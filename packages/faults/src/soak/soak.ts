@@ -164,7 +164,7 @@ function report({ faults, oracle, seen, wrong, say }: Told): void {
   say(`let in      ${seen.letIn}; ${oracle.judged} windows judged, ${oracle.mostHeld} units held at most`)
   say(`slowest     ${seen.slowestMs.toFixed(0)} ms`)
   say(`memory      ${seen.rss.map((bytes) => `${(bytes / 2 ** 20).toFixed(0)} MB`).join(', ')} at the end`)
-  say(wrong.length === 0 ? 'all as it should be' : `WRONG:\n- ${wrong.join('\n- ')}`)
+  say(wrong.length === 0 ? 'no violations' : `WRONG:\n- ${wrong.join('\n- ')}`)
 }
 
 function nothingSeen(): Seen {

@@ -96,7 +96,7 @@ ${before.slice(at)}`)
 })
 
 test('without an entry nothing changes', () => {
-  expect(bump).toThrow('.changeset has no entry')
+  expect(bump).toThrow('.changeset has no entries')
   expect(manifestOf('core')).toEqual(manifestOf('core', root))
 })
 
@@ -105,7 +105,7 @@ test.each([
   ['has no text', '"@tollgate/core": minor', ''],
 ])('an entry that %s is refused', (_, head, text) => {
   announce('wrong.md', head, text)
-  expect(bump).toThrow('.changeset/wrong.md: write it by npx changeset')
+  expect(bump).toThrow('.changeset/wrong.md: write it with npx changeset')
 })
 
 test('changesets reads the same entries', () => {

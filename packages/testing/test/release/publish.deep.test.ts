@@ -118,7 +118,9 @@ describe('once it is published', () => {
 
   test('all is there, core first, and a second run publishes nothing', async () => {
     expect(registry.published.slice(0, PUBLISHED.length)).toEqual(names(version))
-    expect((await publish()).trim().split('\n')).toEqual(names(version).map((name) => `${name} is on npm`))
+    expect((await publish()).trim().split('\n')).toEqual(
+      names(version).map((name) => `${name} is already on npm`),
+    )
     expect(registry.published).toHaveLength(PUBLISHED.length + 2)
   })
 
