@@ -20,8 +20,7 @@ export const WARNING_CODES = {
   TOLLGATE_ADDRESS: "An id is an IP address, so it counts as a client's address.",
   TOLLGATE_PLAN:
     "A subject's plan does not exist, or it has none and there is no defaultPlan. Once for each name.",
-  TOLLGATE_LIMITS:
-    'Subjects bring so many different limits of their own that these are compiled again and again.',
+  TOLLGATE_LIMITS: 'Subjects bring so many different own limits that Tollgate compiles them again and again.',
   TOLLGATE_PROCESSES: 'Several processes use the memory store, and each counts by itself.',
   TOLLGATE_POLICY:
     "A function for onStoreFailure threw or returned no policy, so 'local' was used. At most once a minute.",
