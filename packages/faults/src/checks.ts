@@ -22,7 +22,7 @@ const LEAST_STORE_SHARE = 0.9
 
 const RULES: Readonly<Record<Check, Rule>> = {
   answered: ({ answers }, { byStatus }) => {
-    if (answers.length === 0) return ['nothing was asked']
+    if (answers.length === 0) return ['no request was sent']
     const errors = [...new Set(answers.flatMap(({ error }) => error ?? []))]
     return byStatus[0] === undefined ? [] : [`${byStatus[0]} requests had no answer: ${errors.join(', ')}`]
   },
@@ -83,11 +83,11 @@ const RULES: Readonly<Record<Check, Rule>> = {
   'leases are served': ({ store, fault, beganAt, report }) => {
     if (!planOf(store, LEASED)) return []
     const isServed = report.entries.some(({ at, source }) => source === 'lease' && at < beganAt)
-    return fault.fromStart || isServed ? [] : ['before the fault nobody was']
+    return fault.fromStart || isServed ? [] : ['no request was served from a lease before the fault']
   },
 
-  'losses are told': ({ fault, report: { evicted } }) =>
-    fault.evicts && evicted === 0 ? ['the store forgot nothing that the limiter told of'] : [],
+  'losses are reported': ({ fault, report: { evicted } }) =>
+    fault.evicts && evicted === 0 ? ['the limiter reported no loss'] : [],
 
   'the others go on': (run) => (run.fault.sparesSome ? whoGoesOn(run) : []),
 
@@ -132,8 +132,8 @@ function whoGoesOn({ store, report, beganAt, returnedAt = Infinity }: Run): stri
     return own.length === 0 ? [] : [{ who, share: byStore.length / own.length }]
   })
   return [
-    ...(shares.some(({ share }) => share > 0) ? [] : ['the store decided for nobody']),
-    ...(shares.some(({ share }) => share === 0) ? [] : ['it hit nobody']),
+    ...(shares.some(({ share }) => share > 0) ? [] : ['the store decided for no tenant']),
+    ...(shares.some(({ share }) => share === 0) ? [] : ['it affected no tenant']),
     ...shares
       .filter(({ share }) => share > 0 && share < LEAST_STORE_SHARE)
       .map(

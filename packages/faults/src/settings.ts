@@ -82,7 +82,7 @@ export const CHECKS = {
   'who is let in': true,
   'no more than the plan': true,
   'leases are served': true,
-  'losses are told': true,
+  'losses are reported': true,
   'the others go on': true,
   'back at all': true,
   'back in time': true,

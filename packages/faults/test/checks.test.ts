@@ -79,7 +79,7 @@ describe('a violation is reported', () => {
 
   test.each<[what: string, change: Change, told: string]>([
     ['a request without an answer', { answers: unanswered }, 'answered: 1 requests had no answer: no answer'],
-    ['a run in which nothing was asked', { answers: [] }, 'answered: nothing was asked'],
+    ['a run without requests', { answers: [] }, 'answered: no request was sent'],
     [
       'answers after the deadline',
       { entries: change((each) => isGood(each) && each.at >= BEGAN && each.at < OPENED, { ms: 130 }) },
@@ -162,7 +162,7 @@ describe('a violation is reported', () => {
     [
       'a run without a lease',
       { entries: wellEntries.filter(({ source }) => source !== 'lease') },
-      'leases are served: before the fault nobody was',
+      'leases are served: no request was served from a lease before the fault',
     ],
     [
       'a limiter that comes back late',

@@ -35,7 +35,7 @@ test.each<[what: string, given: Change]>([
   ['more of them in longer', { entries: within(most + 1, 760) }],
   ['as much again where counts were lost', { fault: forgets, entries: within(2 * most, 700) }],
   [
-    'losses that the limiter told of',
+    'losses that the limiter reported',
     { fault: { name: 'full', evicts: true }, evicted: 1, entries: within(1, 2) },
   ],
   ['a store that goes on for some', { fault: partial, entries: half }],
@@ -57,12 +57,12 @@ test.each<[what: string, given: Change, text: string]>([
   [
     'a store that was not made to forget',
     { fault: { name: 'full', evicts: true }, entries: within(1, 2) },
-    'losses are told: the store forgot nothing that the limiter told of',
+    'losses are reported: the limiter reported no loss',
   ],
   [
     'a server that takes the other one with it',
     { fault: partial, entries: calm },
-    'the others go on: the store decided for nobody',
+    'the others go on: the store decided for no tenant',
   ],
   [
     'a server that the other one takes with it for a time',
@@ -82,7 +82,7 @@ test.each<[what: string, given: Change, text: string]>([
       fault: partial,
       entries: calm.map((each) => (each.source === 'open' ? { ...each, source: 'store' } : each)),
     },
-    'the others go on: it hit nobody',
+    'the others go on: it affected no tenant',
   ],
 ])('a violation: %s', (_, given, text) => {
   expect(told(given)).toEqual([expect.stringContaining(text)])

@@ -33,7 +33,7 @@ const HEAD = [
   ],
   ...[
     'let in without Redis',
-    'told again',
+    'reported again',
     'longest decision, ms',
     'all free after, ms',
     'keys gone after, ms',

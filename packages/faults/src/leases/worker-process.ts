@@ -50,7 +50,7 @@ export function startLeaseWorker(options: WorkerOptions): LeaseWorker {
     decisions: 0,
     leased: 0,
     skipped: 0,
-    thrown: ['it told nothing'],
+    thrown: ['it reported nothing'],
     numbers: new Float64Array(0),
   }
   child.on('message', (message) => {
