@@ -54,7 +54,7 @@ export const AS_THIS_RUN = `--import=${new URL('register.js', import.meta.url)}`
 export async function play(program, { drive, hint, limiter = {}, env = {} }) {
   if (!isOnce) {
     await import(program)
-    const url = `http://localhost:${process.env.PORT ?? 3000}`
+    const url = `http://127.0.0.1:${process.env.PORT ?? 3000}`
     process.stdout.write(
       `Try:\n${hint(url)
         .map((line) => `  ${line}\n`)
@@ -83,7 +83,7 @@ export async function play(program, { drive, hint, limiter = {}, env = {} }) {
 }
 
 async function freePort() {
-  const server = createServer().listen(0)
+  const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address()
   server.close()

@@ -83,7 +83,7 @@ app.use((error, _req, res, _next) =>
   res.status(error.status ?? 500).json({ errors: [{ message: error.message }] }),
 )
 
-const server = app.listen(Number(PORT), () => {
+const server = app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 

@@ -49,7 +49,7 @@ app.get('/ready', (_req, res) => {
 app.get('/items', limit(), (_req, res) => res.json({ items: [] }))
 app.get('/report', limit({ cost: 10 }), (_req, res) => res.json({ report: true }))
 
-const server = app.listen(Number(PORT), () => {
+const server = app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 

@@ -47,7 +47,7 @@ app.get('/', (req, res) => res.json({ plan: req.rateLimit.plan, limits: req.rate
 // Express finds an error handler by its four arguments.
 app.use((error, _req, res, _next) => res.status(503).json({ error: error.message }))
 
-const server = app.listen(Number(PORT), () => {
+const server = app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 

@@ -60,7 +60,7 @@ app.get('/items', (_req, res) => res.json({ items: [] }))
 app.get('/flaky', (_req, res) => res.status(500).json({ error: 'not your fault' }))
 app.get('/whoami', (req, res) => res.json(req.rateLimit))
 
-const server = app.listen(Number(PORT), () => {
+const server = app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 

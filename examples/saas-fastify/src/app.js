@@ -59,7 +59,7 @@ await app.register(async (api) => {
   api.get('/whoami', async (request) => request.rateLimit)
 })
 
-await app.listen({ port: Number(PORT) })
+await app.listen({ port: Number(PORT), host: '127.0.0.1' })
 console.log(`Listening on http://127.0.0.1:${app.server.address().port}`)
 
 /** The order matters: requests under way are answered, then what is owed is charged, and then Redis is not needed. */

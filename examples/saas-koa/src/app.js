@@ -70,7 +70,7 @@ app.use(ofTheirOwn.routes())
 app.use(limit)
 app.use(api.routes())
 
-const server = app.listen(Number(PORT), () => {
+const server = app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 

@@ -51,7 +51,7 @@ app.get('/', (req, res) => {
   res.json(Object.fromEntries(left))
 })
 
-const server = app.listen(Number(PORT), () => {
+const server = app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 

@@ -13,5 +13,5 @@ export async function serve(port) {
     // `pipe` would go on after the client has left.
     pipeline(ticks(req.query.count), res, () => {})
   })
-  return app.listen(port)
+  return app.listen(port, '127.0.0.1')
 }

@@ -14,5 +14,5 @@ export async function serve(port) {
     ctx.type = 'text/event-stream'
     ctx.body = ticks(ctx.query.count)
   })
-  return app.listen(port)
+  return app.listen(port, '127.0.0.1')
 }

@@ -22,7 +22,7 @@ app.get('/', (_req, res) => {
   res.json({ pid: process.pid })
 })
 
-const server = app.listen(Number(PORT), () => {
+const server = app.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 

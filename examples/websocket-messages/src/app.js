@@ -66,7 +66,7 @@ sockets.on('connection', (socket, user) => {
   })
 })
 
-server.listen(Number(PORT), () => {
+server.listen(Number(PORT), '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
 
