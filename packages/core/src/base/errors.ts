@@ -34,15 +34,23 @@ export class TollgateError extends Error {
   }
 }
 
-/** An option, plan or limit is wrong. The message says which one, what is wrong with it and what to write instead. */
+/**
+ * An option, plan or limit is wrong. The message says which one, what is wrong with it and what to write instead. Authors of
+ * stores and adapters make it for options of their own.
+ */
 export class ConfigError extends TollgateError {
   /** Locates the option: `plans.free[0].burst`. Empty for the options as a whole. */
   readonly path: string
   /** What is wrong and what to write instead: the message without the path. */
   declare readonly problem: string
 
-  /** @param problem without a full stop. It shows the user's values only through `show`, which hides secrets */
+  /**
+   * For authors of stores and adapters.
+   *
+   * @param problem what is wrong and what to type instead, without a full stop
+   */
   constructor(path: string, problem: string) {
+    // A problem shows a value of the user's only through `show`.
     super('ERR_TOLLGATE_CONFIG', path === '' ? problem : `${path}: ${problem}`)
     this.path = path
     // Not enumerable: what prints an error with its fields would say the same text twice.
@@ -50,19 +58,22 @@ export class ConfigError extends TollgateError {
   }
 
   /**
-   * Makes the error for a value of the wrong kind or out of range. The message describes the value. The error does not
-   * keep it.
+   * For authors of stores and adapters: the error for a value of the wrong kind or out of range. The message describes
+   * the value, which the error does not keep.
    */
   static wrong(path: string, given: unknown, expected: string): ConfigError {
     return new ConfigError(path, `got ${show(given)}, expected ${expected}`)
   }
 
-  /** Like `wrong`, for a value that may contain a secret. For a string, the message shows only its length. */
+  /** As `wrong`, for a value that may be a secret or contain one. For a string, the message shows only its length. */
   static wrongSecret(path: string, given: unknown, expected: string): ConfigError {
     return new ConfigError(path, `got ${showKind(given)}, expected ${expected}`)
   }
 
-  /** The same error with a longer path, for nested options: `burst` within `plans.free[0]` becomes `plans.free[0].burst`. */
+  /**
+   * For authors of stores and adapters: the same error with a longer path, for nested options. `burst` within
+   * `plans.free[0]` is `plans.free[0].burst`.
+   */
   within(outer: string): ConfigError {
     if (outer === '') return this
     return new ConfigError(this.path === '' ? outer : `${outer}.${this.path}`, this.problem)
