@@ -1,7 +1,7 @@
 --[[
-  calendar_window: a counter per calendar window. The twin of calendar-window.ts: change both, law 5 (one truth)
-  compares them. Redis knows no time zones, so the caller sends four consecutive window starts, and the script picks
-  the window that Redis's own clock is in.
+  calendar_window: a counter for each calendar window. The twin of calendar-window.ts: change both, law 5 (one truth)
+  compares them. Redis has no time zones. So the caller sends four consecutive window starts, and the script picks the
+  window that Redis's own clock is in.
 
   Params        quota, four starts in µs since 1970
   State         5 bytes: units used in the window of the last write

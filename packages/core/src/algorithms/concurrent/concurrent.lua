@@ -1,11 +1,11 @@
 --[[
   concurrent: requests in flight. The twin of concurrent.ts: change both, law 5 (one truth) compares them.
 
-  Params        quota, hint: the wait that a denial reports, in µs
-  State         2 bytes: number of rows; 4 bytes: slots that all rows hold; 6 bytes: no row ends before this time, in ms; then
-                the rows, one for each holder, in any order. A row is 6 bytes: id of the holder;
-                3 bytes: slots that it holds; 6 bytes: number of its last slot; 6 bytes: when the row ends, in ms
-  Complexity    O(1); O(rows) when a row has ended, or the clock went back
+  Params        quota, hint: the wait for a denied request, in µs
+  State         2 bytes: number of rows; 4 bytes: slots that all rows hold; 6 bytes: a time before which no row ends, in ms;
+                then the rows, one for each holder, in any order. A row is 6 bytes: the holder's id; 3 bytes: slots that it
+                holds; 6 bytes: number of its last slot; 6 bytes: when the row ends, in ms
+  Complexity    O(1); O(rows) if a row has ended or the clock went back
 ]]
 local concurrent = { code = 6, format = 'I2I4I6', size = 12, in_flight = true }
 -- @include algorithms/concurrent/concurrent.rows.lua

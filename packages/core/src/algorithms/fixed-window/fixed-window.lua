@@ -3,7 +3,7 @@
   law 5 (one truth) compares them.
 
   Params        quota, window in µs
-  State         6 bytes: age of the window at the last write, in µs; 5 bytes: units used in it
+  State         6 bytes: the window's age at the last write, in µs; 5 bytes: units used in it
 ]]
 local fixed_window = { code = 1, format = 'I6I5', size = 11 }
 

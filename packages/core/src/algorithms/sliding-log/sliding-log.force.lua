@@ -1,4 +1,4 @@
--- sliding_log.force: puts units into the log at the time they were used.
+-- sliding_log.force: puts units into the log at the time of their use.
 local MOST_ENTRIES = 65535
 
 local function slot_of(limit, time)

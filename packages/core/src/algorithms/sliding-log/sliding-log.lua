@@ -3,10 +3,10 @@
   compares them.
 
   Params        quota, window in µs, slot in µs, bytes of a count
-  State         5 bytes: units in the log; 2 bytes: number of entries; 1 byte: bytes per count; then the entries,
-                oldest first, each a time and a count. Only the low bytes of a time (in µs) are kept, enough to be
-                unique within one window. With the time of the last write they give the age.
-  Complexity    O(entries that expire), and one copy of the log; entries that stay are not read
+  State         5 bytes: units in the log; 2 bytes: number of entries; 1 byte: bytes per count; then the entries, oldest
+                first, each a time and a count. A time is only its low bytes (in µs), enough to be unique within one
+                window. With the time of the last write, they give the age
+  Complexity    O(entries that expire), and one copy of the log. Entries that stay are not read
 ]]
 local sliding_log = { code = 5, format = 'I5I2I1', size = 8 }
 local DAMAGED = 'FOREIGN the key holds a log that does not add up'

@@ -1,4 +1,4 @@
--- The time of the entry with which `excess` units have come back; nil in a damaged log.
+-- The time of the entry up to which `excess` units have come back; nil if the log is damaged.
 local function time_when_back(excess, value, head, tail, entry, packing)
   for at = head, tail - 1, entry do
     local time, units = unpack_bytes(packing, value, at)

@@ -1,5 +1,4 @@
--- µs until `cost` fits, if it does not fit now. n - n % 1 is floor(n), and n + -n % 1 is ceil(n), without a function
--- call.
+-- µs until `cost`, which does not fit now, does. n - n % 1 is floor(n), and n + -n % 1 is ceil(n), without a function call.
 local function wait_for(cost, current, previous, quota, window, to_come)
   -- Those that count as one too many have to slide out of the window.
   local units, room, until_then = previous, quota - cost - current, to_come

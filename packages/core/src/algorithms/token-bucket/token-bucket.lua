@@ -4,8 +4,9 @@
 
   Params        burst, scale (a unit is 2^scale parts), rate (parts that drain per µs), window in µs
   State         1 byte: scale; 6 bytes: level at the last write, in parts; 1 byte: number of notes; then the notes,
-                oldest first, each on one refund from the middle of the bucket. A note is 1 byte: scale; 7 bytes: time
-                of the refund in µs; 6 bytes: how far its last unit was from draining, in parts; 6 bytes: parts given
+                oldest first, each about one refund from the middle of the bucket. A note is 1 byte: scale; 7 bytes: time
+                of the refund, in µs; 6 bytes: how far its last unit was from draining, in parts; 6 bytes: parts given
+                back
 ]]
 local token_bucket = { code = 4, format = 'I1I6I1', size = 8 }
 local NOTE = 20

@@ -1,31 +1,31 @@
 --[[
-  consume-run: the same as consume, for requests of one subject each that all have the same cost and the same limit, the
-  only one of their set. Much cheaper: Redis runs a script from its first line every time, and this one is short. There
-  is one such script per algorithm.
+  consume-run: like consume, for requests with one subject each that all have the same cost and the same limit, their set's
+  only one. It is much cheaper: Redis runs a script from its first line every time, and this one is short. There is one such
+  script for each algorithm.
 
   KEYS[i]       the subjects, each once
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       how often the first subjects are asked, separated by blanks; those that follow are asked once. Or look:
-                each is asked once, the same answers, but nothing changes
+  ARGV[2]       how often the first subjects are asked, separated by blanks; those after them are asked once. Or look: each
+                is asked once, with the same answers, but nothing changes
   ARGV[3]       cost in units (whole, from 1)
   ARGV[4]       time to live in ms
-  ARGV[5]       state id of the limit, as sets.lua says
-  ARGV[6...]    the parameters of the limit, at most five
+  ARGV[5]       the limit's state id, as in sets.lua
+  ARGV[6...]    the limit's parameters, at most five
 
-  Returns       as consume, for a run
+  Returns       like consume, for a run
 
-  State         as consume
+  State         like consume
   Complexity    O(n) for n subjects: each is read once, and written once if it is allowed
 ]]
 -- @include shared/prelude.lua
 -- @include shared/value.lua
 
--- A text plus 0 is its number, without the call of a function.
+-- A text plus 0 is its number, without a function call.
 local id, ttl, cost, take = ARGV[5] + 0, ARGV[4], ARGV[3] + 0, ARGV[2] ~= 'look'
--- The build puts in what quick.lua describes, for this one algorithm: `take_quickly`, which decides for the limit;
--- `entry` and `entry_packing`, the size and packing of an entry; PACKING and SIZE of a value without entries.
+-- The build inserts what quick.lua describes, for this one algorithm: `take_quickly`, which decides for the limit; `entry` and
+-- `entry_packing`, an entry's size and packing; PACKING and SIZE of a value without entries.
 -- @include quick
--- A whole value: entries that stay, and a last one.
+-- The packing of a whole value: entries that stay, and a last one.
 local whole_packing = entry and PACKING .. 'c0' .. entry_packing or PACKING
 entry = entry or 0
 

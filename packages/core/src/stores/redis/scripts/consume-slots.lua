@@ -1,25 +1,25 @@
 --[[
-  consume-slots: the same as consume, for requests of one subject each that all have the same cost, the same set of one
-  limit and a limit of requests in flight, and the same holder; and for releases of such subjects. Much cheaper: Redis runs
-  a script from its first line every time, and this one is short. There is one such script per algorithm.
+  consume-slots: like consume, for requests with one subject each that all have the same cost, the same holder, and the same
+  set of one limit and a limit of requests in flight; and for releases of such subjects. It is much cheaper: Redis runs a
+  script from its first line every time, and this one is short. There is one such script for each algorithm.
 
-  KEYS[i]       the subjects that are asked, each once, then those of releases, each once; no subject is in both
+  KEYS[i]       the subjects that are asked, each once, then those of releases, each once. No subject is in both
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
   ARGV[2]       cost in units (whole, from 1)
   ARGV[3]       time to live in ms
   ARGV[4]       the holder
   ARGV[5]       how many subjects are asked
-  ARGV[6]       JSON list, for each subject: slots held, and number of the last slot that the holder knows of; then how
-                often the first subjects are asked: those that follow are asked once
-  ARGV[7]       state id of the requests in flight, as sets.lua says
-  ARGV[8]       how many may be in flight
-  ARGV[9]       what a denied request is told to wait, in µs
-  ARGV[10]      state id of the limit
-  ARGV[11...]   the parameters of the limit, at most five
+  ARGV[6]       JSON list with, for each subject: slots held, and number of the last slot that the holder knows; then how
+                often the first subjects are asked. Those after them are asked once
+  ARGV[7]       state id of the requests in flight, as in sets.lua
+  ARGV[8]       the most requests in flight
+  ARGV[9]       the wait to return for a denied request, in µs
+  ARGV[10]      the limit's state id
+  ARGV[11...]   the limit's parameters, at most five
 
-  Returns       as consume, for a run that asks and then one of releases
+  Returns       like consume, for a run that asks and then one of releases
 
-  State         as consume
+  State         like consume
   Complexity    O(n) for n subjects: each is read once, and written once if it changes
 ]]
 -- @include shared/prelude.lua

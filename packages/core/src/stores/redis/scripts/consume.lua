@@ -1,61 +1,64 @@
 --[[
   consume: takes units from every limit of each request's subjects.
 
-  KEYS[i]       the subjects of the requests, in order; a key that occurs twice is charged twice, in order. A request
-                with an id has one key more, after its subjects: it holds the answer that was given to this id
+  KEYS[i]       the requests' subjects, in order. A key that occurs twice is charged twice, in order. A request with an id
+                has one more key after its subjects, which holds the answer given to this id
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       take; force: as take, for a batch in which some request has the grant force: no request of it is decided
-                in the quick way; or look: the same answers, but nothing changes
-  ARGV[3]       limit sets, as sets.lua says
+  ARGV[2]       take: units are taken. force: like take, for a batch with at least one request with the grant force; none
+                of its requests is decided in the quick way. look: the same answers, but nothing changes
+  ARGV[3]       limit sets, in sets.lua's format
   ARGV[4]       how long an id is remembered, in ms
-  ARGV[5...]    runs of requests of one subject each, with the grant all: limit set (from 1), cost in units (whole, from
-                1), number of keys, how many of them are asked several times, and for each of these: its place in the
-                run (from 1), and how many times. A key is at most once in a run. Runs of limit sets with requests in
-                flight: -1, limit set, cost, or 0 if they declare slots and -1 if they give some back, number of keys, the
-                holder (empty if there is none), and a JSON list, for each key: slots held, number of the last slot that
-                the holder knows of, and how many times it is asked. Any other request: 0, number of its
-                subjects, its grant (all, hold: all with a hold, upTo, force, once: force with an id, or lease), then
-                for each subject: limit set, and cost; with force, in place of the cost, JSON: for each limit a list of
-                units and how many µs ago they were used, the oldest first. Then for each of these sets with requests in
-                flight: holder, held and known, as in runs; not with lease. With lease, an order follows: number of
-                reports, and of each its id, used and left; then 0, or 1 and a wish: id, most, least, share, length and
-                lag in µs, and how long units of the set count at most, in µs. With hold, it follows: its kind
-                (reservation or place), id, length and slack in µs, and most; then for each subject: whether it may wait
-                (1 or 0), and how long units of its set count at most, in µs
+  ARGV[5...]    runs and other requests, in any order
+
+  A run         requests with one subject each and the grant all: limit set (from 1), cost in units (whole, from 1),
+                number of keys, number of keys that are asked several times, and for each of these its position in the run
+                (from 1) and how often it is asked. No key occurs twice in a run
+  With slots    a run whose limit set has requests in flight: -1, limit set, cost (0: it declares slots, -1: it gives
+                slots back), number of keys, holder (empty if there is none), and a JSON list with, for each key: slots
+                held, number of the last slot that the holder knows, and how often the key is asked
+  Others        any other request: 0, number of its subjects, its grant (all; hold: all with a hold; upTo; force; once:
+                force with an id; lease), then for each subject: limit set and cost. With force, JSON replaces the cost:
+                for each limit a list of units and how many µs ago they were used, oldest first. Then, except with lease,
+                for each of these sets with requests in flight: holder, held and known, as in runs
+    lease       an order follows: number of reports, and for each its id, used and left; then 0, or 1 and a wish: id, most,
+                least, share, length and lag in µs, and the longest that units of the set count, in µs
+    hold        the hold follows: kind (reservation or place), id, length and slack in µs, and most; then for each subject:
+                whether it may wait (1 or 0), and the longest that units of its set count, in µs
 
   Returns       now, then for each request, for each limit of its sets: remaining and reset if the cost fits the limit,
-                else -1 - remaining, wait and reset; then, unless the grant is all, granted. A limit with units on lease
-                has -2^52 minus these units before all that. With lease, two numbers follow: in how many µs the lease
-                ends, 0 if there is none, and whether each reported lease with units left is known, 1 or 0. With hold,
-                two: in how many µs the time of the place comes, and in how many the hold ends, 0 if nothing is held. Of
-                the requests for one key of a run, a denial is the answer to all that follow. A request that could not
-                be decided has one error text instead, which is also the answer to those that follow it in the same way;
-                others are not affected. A list; or, of many numbers without an error text, one text, with a blank after
-                each
-    wait        µs until the cost fits: -1 it never can, -2 the calendar sent does not cover now and nothing was done:
-                send it again with another. With all, the cost was taken if it fits every limit; with force it fits
+                else -1 - remaining, wait and reset; then granted, unless the grant is all. If a limit has units on lease,
+                -2^52 minus these units comes before that.
+                With lease, two more numbers: in how many µs the lease ends (0 if there is none), and whether each reported
+                lease with units left is known (1 or 0). With hold, two more: in how many µs the place's time comes, and in
+                how many µs the hold ends (0 if nothing is held).
+                If a run asks a key several times, a denial answers all requests after it. A request that could not be
+                decided has one error text instead, which in the same way answers those after it. Others are not affected.
+                The reply is a list. Many numbers without an error text are one text, with a blank after each
+    wait        µs until the cost fits. -1: it never does. -2: the calendar sent does not cover now, and nothing was done:
+                send the request again with another calendar. With all, the cost was taken if it fits every limit. With
+                force, it always fits
     remaining   units left after this request
-    reset       µs until another unit is there if nobody consumes; 0 when nothing is used. Of requests in flight the
-                number of the holder's last slot; a run that only declares slots tells that limit alone
+    reset       µs until another unit is there if no request takes any; 0 if nothing is used. For requests in flight, the
+                number of the holder's last slot. A run that only declares slots returns only that limit
     granted     units taken: with upTo and lease the same for all limits, with force each limit's own
 
-  State         one string per key, as value.lua says, gone when the longest window is over. One string per id: the
-                units granted to it, as JSON; a request with a known id changes nothing
+  State         one string per key, in value.lua's format, which expires when the longest window is over. One string per
+                id: the units granted to it, as JSON. A request with a known id changes nothing
   Complexity    O(n) for n subjects: each is read once, and written once if it is allowed
 ]]
 -- @include shared/prelude.lua
 -- @include shared/value.lua
 -- @include shared/reply.lua
 
--- `at`: where the next requests begin in ARGV; `request`: how many keys come before theirs.
+-- `at`: where the next requests begin in ARGV. `request`: how many keys come before theirs.
 local request, keys = 0, KEYS
 local described, at = cjson.decode(ARGV[3]), 5
 -- @include quick
 local quick_sets, general = {}, nil
--- Where Redis refuses something, the general way tells why.
+-- If Redis refuses something, the general way reports why.
 local try = redis.pcall
 
--- All stands in this loop, and not in functions: a script makes its functions anew at every run, and each costs time.
+-- Everything is in this loop and not in functions: a script makes its functions anew at every run, and each costs time.
 while at < #ARGV do
   local index, cost, count, times, numbers = tonumber(ARGV[at]), 0, 0, nil, nil
   -- Which key of the run is next, and how many of its requests are still to be decided.

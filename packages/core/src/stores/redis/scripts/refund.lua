@@ -2,21 +2,20 @@
   refund: gives units back to every limit of each request's subjects, unless they have come back by themselves.
   A subject whose key is gone is not created again, and no limit falls below 0 units used.
 
-  KEYS[i]       the subjects of the requests, in order. A request with an id has one key more, after its subjects: the
-                page of its id
+  KEYS[i]       the requests' subjects, in order. A request with an id has one more key after its subjects: its id's page
   ARGV[1]       now in µs; empty means Redis's own TIME (tests pass a clock)
-  ARGV[2]       limit sets, as sets.lua says
+  ARGV[2]       limit sets, in sets.lua's format
   ARGV[3]       how long an id is remembered, in ms
-  ARGV[4...]    for each request: number of its subjects, the end of its id or nothing, then for each subject: limit
-                set (from 1), and for each limit of that set: units, when they were taken (µs; -1: the earliest of those
-                that count), and `remaining` and `reset` of the answer to their request
+  ARGV[4...]    for each request: number of its subjects, its id's end or nothing, then for each subject: limit set (from
+                1), and for each limit of that set: units, when they were taken (in µs; -1: the earliest of those that
+                count), and `remaining` and `reset` from the answer to their request
 
-  Returns       now, then for each request: 1 when units were given back, 0 when there were none to give, -2 when the
-                calendar sent does not cover now and nothing was done, or an error text
+  Returns       now, then for each request: 1 if units were given back; 0 if there were none to give; -2 if the calendar
+                sent does not cover now, and nothing was done; or an error text
 
-  State         as consume. A page is one string: 1 byte format, then for each id its end, and 1 or 0: the answer to it
-  Complexity    O(n) for n subjects: a GET and a SET each; the log looks at the entries since the units were taken; and a
-                search in a page of some 400 bytes for each request with an id, and a SET of the page, or two
+  State         like consume. A page is one string: 1 byte format, then for each id its end, and its answer: 1 or 0
+  Complexity    O(n) for n subjects: a GET and a SET each. The log also reads the entries since the units were taken. A
+                request with an id also searches a page of some 400 bytes, and writes it once or twice
 ]]
 -- @include shared/prelude.lua
 local EARLIEST = -1 -- as in implementation.ts

@@ -1,11 +1,11 @@
--- Requests with a hold: a cost that is put beside the limits, as a reservation or in a place. The twin of
+-- Decides requests with a hold: their cost is put beside the limits, as a reservation or in a place. The twin of
 -- stores/memory/beside/hold-decision.ts: change both, law 5 (one truth) compares them.
 -- @include beside/lease-rows.lua
 local count_leased, complete, RESERVED = leasing.count, leasing.complete, leasing.RESERVED
 
 -- @include beside/places.lua
 
--- A hold that was made before with the same id: in how many µs its time comes, and in how many it ends.
+-- Finds a hold made before with the same id. Returns in how many µs its time comes, and in how many it ends.
 local function find_known(parts, id)
   for i = 1, #parts do
     local groups = parts[i].set.leases
@@ -27,7 +27,7 @@ local function make_openings()
   return opening_of
 end
 
--- When each limit of the parts can have the cost; nil if another has no room now.
+-- When each limit of the parts can have the cost; nil if a limit that may not wait has no room now.
 local function openings_of(parts, hold)
   local openings = {}
   find_opening = find_opening or make_openings()

@@ -1,9 +1,9 @@
--- Requests with the grant `lease`: reports of leases, reservations and places, and a wish for the next lease.
+-- Decides requests with the grant `lease`: reports of leases, reservations and places, and a wish for the next lease.
 -- @include beside/lease-rows.lua
 local enter, count_leased, lag_of = leasing.enter, leasing.count, leasing.lag_of
 
--- Keeps what a report leaves of a row. Returns how many of its units were used since the report before, and whether
--- anything changed.
+-- Keeps what a report leaves of a row. Returns how many of its units were used since the last report, and whether anything
+-- changed.
 local function settle_report(groups, report, i, n)
   local group = groups[i]
   local out, told = row_at(groups, group, n)
@@ -19,8 +19,7 @@ local function settle_report(groups, report, i, n)
   return entered, true
 end
 
--- Settles the reports. Returns whether anything changed, and whether all leases of which units were used or are left are
--- known.
+-- Settles the reports. Returns whether anything changed, and whether all leases with used or remaining units are known.
 local function settle_reports(set, reports)
   local groups, used, has_changed, is_known = set.leases or no_leases(), {}, false, true
   for n = 1, #reports do

@@ -5,12 +5,12 @@ local LEASE, LEASE_FORMAT = leasing.size, leasing.format
 local PLACE_ROW, PLACE_FORMAT, PLACE = leasing.place_row, leasing.place_format, leasing.PLACE
 local find = string.find
 
--- Where the id is in a row of a group.
+-- Where the id is in a group's row.
 local function id_at(group)
   return group.base and 6 or 0
 end
 
--- The living group that has the id of a row at this place of the value, and which row that is.
+-- The living group with the row whose id is at this position in the value, and the row's number.
 local function group_at(groups, at)
   for i = 1, #groups do
     local group = groups[i]
@@ -20,7 +20,7 @@ local function group_at(groups, at)
   end
 end
 
--- The living group that has a row with this id, and which row that is.
+-- The living group that has a row with this id, and the row's number.
 local function find_row(groups, id)
   local at = find(groups.value, id, 1, true)
   while at do

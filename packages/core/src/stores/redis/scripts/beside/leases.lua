@@ -1,20 +1,21 @@
 --[[
-  Units on lease, which processes have taken in advance, reserved units, and units in places, which are used at a time
-  that was booked. They are kept beside the limits' states: nobody else can take them, and they enter the states when
-  they are reported as used, or at their end; reserved ones come back at their end. They stand at the end of a value,
-  behind a state id of 1: leases that end together are a group, of the same limits. A reservation is a lease in a group
-  of another kind, which the lag tells. A line of places is a group, too.
+  Units on lease, which processes have taken in advance; reserved units; and units in places, which are used at a booked time.
+  They are kept beside the limits' states, where no other request can take them. They enter the states when they are reported
+  as used, or at their end. Reserved units come back at their end.
 
-  Group         7 bytes: end in µs, of a line that of its last place; 7 bytes: lag, how long before the end its units
-                count as used, in µs; or 2^51 of reservations; or of places 2^50 plus their slack, how long before its end
-                the time of each is, in µs; 7 bytes: when nothing of it counts any more, in µs; 2 bytes: number of limits;
-                4 bytes: number of rows; 7 bytes: units that are out, of all rows; then the state ids of the limits that
-                these units have not entered; of a line 7 bytes: a time in µs; and its rows
-  Lease         12 bytes: id; 5 bytes: units that are out; 5 bytes: units told as used
-  Place         6 bytes: its time, in µs after that of the line; then as a lease. The earliest is first
+  They are at the end of a value, after a state id of 1, in groups. A group is the leases that end together, for the same
+  limits. A reservation is a lease in another kind of group, which the lag shows. A line of places is a group, too.
 
-  A group can have a thousand rows. So they stay in the value, where one search finds a row, until their group changes:
-  only then it has them as text of its own, `leases`. Each copy would cost as much as all else.
+  Group         7 bytes: end, in µs (a line's end is that of its last place); 7 bytes: lag, how long before the end its units
+                count as used, in µs (for reservations 2^51; for places 2^50 plus their slack, which is how long before its
+                end each place's time is, in µs); 7 bytes: when nothing of it counts any more, in µs; 2 bytes: number of
+                limits; 4 bytes: number of rows; 7 bytes: units that are out, in all rows; then the state ids of the limits
+                that these units have not entered; for a line 7 bytes: a time in µs; then the rows
+  Lease         12 bytes: id; 5 bytes: units that are out; 5 bytes: units reported as used
+  Place         6 bytes: its time, in µs after the line's; then like a lease. The earliest is first
+
+  A group can have a thousand rows. So they stay in the value, where one search finds a row. Only when a group changes, it gets
+  them as its own text, `leases`: a copy costs as much as everything else.
 ]]
 local GROUP, GROUP_FORMAT = 34, '>I7I7I7I2I4I7'
 local LEASE, LEASE_FORMAT = 22, '>c12I5I5'
@@ -22,7 +23,7 @@ local PLACE_ROW, PLACE_FORMAT = 28, '>I6c12I5I5'
 local PLACE, RESERVED = 2 ^ 50, 2 ^ 51
 local find = string.find
 
--- Where a piece that begins like this is in a list of pieces of one size.
+-- The position of the piece that begins like this, in a list of pieces of one size.
 local function find_piece(list, wanted, size)
   local at = find(list, wanted, 1, true)
   while at and (at - 1) % size > 0 do

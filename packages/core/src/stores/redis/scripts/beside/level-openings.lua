@@ -1,11 +1,11 @@
 -- Places of limits whose units drain together. The twin of stores/memory/beside/level-openings.ts: change both.
--- A bucket rounds its level at every write, so the time of a place may seem to be this late.
+-- A bucket rounds its level at every write, so a place's time may seem to be this late, in µs.
 local ROUNDING = 2
 
--- The spots in line: the first is before all places, and each of the others behind one. A list for each number of a spot,
--- since tables cost more: when it begins; the level from then on; what was lost before since the level had run dry; when
--- it last stopped being dry, or NEVER; the units from then on, or from now on, with the cost; and how much more the places
--- behind have room for, together with what was lost.
+-- The spots in line: the first is before all places, and each other one is after a place. There is a list for each of a spot's
+-- numbers, since tables cost more: when it begins; the level from then on; what was lost before because the level had run dry;
+-- when it last stopped being dry, or NEVER; the units from then on, or from now on, with the cost; and for how much more the
+-- places after it have room, together with what was lost.
 local function spots_of(groups, limit, beside, cost)
   local level, most, per_us = limit.algorithm.flow(limit)
   local coming, to_come = coming_of(groups, beside)

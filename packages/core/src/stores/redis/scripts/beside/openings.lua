@@ -1,17 +1,17 @@
 --[[
-  When a cost can have a place of one limit, in µs from now: before all places that can have their units by their time
-  even so. Units of leases and of reservations are never waited for. The twin of stores/memory/beside/level-openings.ts and
-  place-line.ts, which explain it: change both.
+  When a cost can have a place in one limit, in µs from now: before all places that still get their units in time. Units of
+  leases and reservations are never waited for. The twin of stores/memory/beside/level-openings.ts and place-line.ts, which
+  explain it: change both.
 
-  An opening has `least`: it has none before; and `from(us)`: the first at or after that, or NEVER. It is called with
-  growing times.
+  An opening has `least`, before which there is no place, and `from(us)`: the first place at or after `us`, or NEVER. Each call
+  passes a later time.
 ]]
 local function any_from(least)
   return { least = least, from = function(us) return least == NEVER and NEVER or max(least, us) end }
 end
 
--- What is beside a limit: `held`, all units; `kept`, those of leases and of reservations; `last`, when the last place
--- comes; and the lines.
+-- What is beside a limit. `held`: all units; `kept`: those of leases and reservations; `last`: when the last place comes; and
+-- the lines.
 local function beside_of(groups, limit)
   local id, beside = id_of(limit), { held = 0, kept = 0, last = -1, lines = {} }
   for i = 1, groups and #groups or 0 do

@@ -1,9 +1,9 @@
--- Lines of places: groups whose rows have times of their own. The twin of stores/memory/beside/place-line.ts: change both.
+-- Lines of places: groups whose rows have their own times. The twin of stores/memory/beside/place-line.ts: change both.
 local function is_place(group)
   return group.lag >= PLACE and group.lag < RESERVED
 end
 
--- The text that the rows of a group are in, and where they begin in it.
+-- The text with a group's rows, and where they begin in it.
 local function rows_of(groups, group)
   if group.leases then return group.leases, 1 end
   return groups.value, group.from
@@ -13,14 +13,14 @@ local function count_rows(group)
   return (group.leases and #group.leases or group.to - group.from + 1) / group.size
 end
 
--- When the nth place of a line comes, and its units.
+-- When the time of a line's nth place comes, and its units.
 local function place_at(groups, group, n)
   local rows, from = rows_of(groups, group)
   local time, _, out = unpack_bytes(PLACE_FORMAT, rows, from + PLACE_ROW * (n - 1))
   return group.base + time, out
 end
 
--- How many places of a line have their time until then.
+-- How many of a line's places have their time by then.
 local function places_until(groups, group, time)
   local from, to = 0, count_rows(group)
   while from < to do

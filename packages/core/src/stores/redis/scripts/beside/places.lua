@@ -1,4 +1,4 @@
--- How many reservations and places the groups beside the limits have.
+-- Counts the reservations and places in the groups beside the limits.
 local is_place, count_rows = leasing.is_place, leasing.count_rows
 
 local function places_to_come(groups)
@@ -19,10 +19,10 @@ local function open_reservations(groups)
   return reservations
 end
 
--- What a request is told to wait where too many reservations are open, in µs. Nobody knows when one of them ends.
+-- The wait to return if too many reservations are open, in µs. It is unknown when one of them ends.
 local FULL_WAIT = 1000000
 
--- Whether each key has room for another reservation. `tells`: where it has none, its first limit has to wait.
+-- Whether each key has room for another reservation. With `tells`, the first limit of a key without room gets a wait.
 local function has_room(parts, hold, tells)
   local has = true
   for i = 1, #parts do

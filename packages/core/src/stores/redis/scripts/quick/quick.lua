@@ -1,21 +1,21 @@
 --[[
-  Begins the quick way with a run, for what is common: each key has no value, or one of exactly the set's parts. What is not
-  so is left to the general way, which decides the same. The keys are read at once. `numbers`: of a set with requests in
-  flight, what their holder reports for each key, and how many requests there are for it.
+  Begins a run in the quick way, which decides the common case: each key has no value, or one with exactly the set's parts. It
+  leaves everything else to the general way, which decides the same. All keys are read at once. If the set has requests in
+  flight, `numbers` has what their holder reports for each key, and how often the key is asked.
 
-  `quick` gets the name of an algorithm, the state id and the parameters of a limit; the build makes it of the algorithms' parts. It
-  returns how a part is packed, behind the header of a value and alone, its size in bytes, a function that decides for one limit, and,
-  where a tail follows the numbers of the state, the size of an entry, and how the tail is packed behind a text of entries. The second
-  number of the state is the number of entries; or the size is false, and the tail ends the value.
+  `quick` gets an algorithm's name, and a limit's state id and parameters. The build makes it from the algorithms' parts. It
+  returns how a part is packed (after a value's header, and alone), its size in bytes, and a function that decides for one limit.
+  If a tail follows the state's numbers, it also returns an entry's size, and how the tail is packed after a text of entries. The
+  state's second number is then the number of entries; or the size is false, and the tail ends the value.
 
-  The function does what `load`, `wait`, `take`, `left`, `save` and `lifetime` do one after another. It takes the cost,
-  the time of the last write (nil without a value), the numbers of the state, and a text and where the tail begins in
-  it. If the cost fits, it returns remaining, reset, how long the new state counts in µs, its three numbers, and its
-  tail: a text, and up to four values. If the cost does not fit now, it returns
-  -1 - remaining, wait and reset, as consume tells them. If the state is not a common one or the cost can never fit, it
-  returns nil.
+  The function does what `load`, `wait`, `take`, `left`, `save` and `lifetime` do in turn. It takes the cost, the time of the last
+  write (nil without a value), the state's numbers, and a text and where the tail begins in it. It returns
+  - if the cost fits: remaining, reset, how long the new state counts in µs, its three numbers, and its tail: a text, and up to
+    four values;
+  - if the cost does not fit now: -1 - remaining, wait and reset, like consume;
+  - if the state is uncommon or the cost can never fit: nil.
 ]]
--- The set for the quick way: false if one of its limits has none.
+-- The set for the quick way; false if one of its limits has no quick way.
 local set = quick_sets[index]
 if set == nil and index > 0 and ARGV[2] == 'take' then
   local lists, size = described[index][1], HEADER

@@ -1,4 +1,4 @@
--- Decides the other requests for the same subject, from what the one before left.
+-- Decides the other requests for the same subject, each from what the previous one left.
 while due > 0 do
   local entries = log and log .. pack_bytes('>' .. entry_packing, time, units)
   local next, wait, lifetime, g, h, j, rest, latest, count = take_quickly(cost, now, d, e, f, entries, 1)

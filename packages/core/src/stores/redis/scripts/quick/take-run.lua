@@ -1,4 +1,4 @@
--- Decides keys of a run from `nth` on. Stops at a request that cannot be decided quickly.
+-- Decides a run's keys from `nth` on. Stops at a request that cannot be decided quickly.
 for i = nth, count do
   local old, told, due, keep = values[i], size, left, true
   local value, ends, last = old, 0, nil
@@ -15,9 +15,9 @@ for i = nth, count do
     if not remaining then break end
     reply[told + 1], reply[told + 2] = remaining, reset
     if remaining < 0 then
-      -- With several limits, the general way says what the others have left without the cost.
+      -- With several limits, the general way reports what the others have left without the cost.
       if limit_count > 1 or from <= #value or last > now + CLOCK_WENT_BACK then break end
-      -- The first denial holds for all that follow.
+      -- The first denial answers all requests after it.
       reply[told + 3], told, due = needed, told + 3, 0
       break
     end

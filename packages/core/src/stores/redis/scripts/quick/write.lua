@@ -1,8 +1,8 @@
--- Writes `value` in place of `old`. Setting the time to live costs as much as the rest of SET, so it is kept where `keep` is set. A
--- value of the same length is cheapest to overwrite in place. Where Redis refuses to write, the general way tells why.
+-- Writes `value` in place of `old`. Setting the time to live costs as much as the rest of SET, so `keep` keeps it. A value of the
+-- same length is cheapest to overwrite in place. If Redis refuses to write, the general way reports why.
 local done
 if not old then
-  -- A key of another type has no value, either.
+  -- A key of another type has no value either.
   done = try('SET', key, value, 'PX', ttl, 'NX')
 elseif not keep then
   done = try('SET', key, value, 'PX', ttl)

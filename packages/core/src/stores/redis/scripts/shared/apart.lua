@@ -1,7 +1,7 @@
 -- For requests with several subjects.
 
--- Gives each part a set of its own, because a set holds the state of one subject at a time. When parts have the same
--- set, all but the first get copies.
+-- Gives each part its own set, since a set holds the state of one subject at a time. If parts have the same set, all but the
+-- first get copies.
 local function set_apart(parts)
   local used = {}
   for i = 1, #parts do

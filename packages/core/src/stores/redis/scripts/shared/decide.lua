@@ -1,5 +1,5 @@
--- Tells of one limit: remaining and reset; or, where it has to wait, -1 - remaining, wait and reset. Units on lease
--- come first: no other number is as low.
+-- Replies for one limit: remaining and reset, or, if it has to wait, -1 - remaining, wait and reset. Units on lease come first:
+-- no other number is as low.
 local function tell(limit)
   local told, wait, teller = size, limit.waits, limit.algorithm
   if limit.leased then

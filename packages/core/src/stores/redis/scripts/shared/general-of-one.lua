@@ -1,4 +1,4 @@
--- The general way for scripts of one limit, whose parameters begin at ARGV[FIRST_PARAMETER].
+-- The general way for scripts with one limit, whose parameters begin at ARGV[FIRST_PARAMETER].
 -- @include algorithms
 -- @include shared/sets.lua
 -- @include shared/subject.lua

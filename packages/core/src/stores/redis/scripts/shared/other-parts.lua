@@ -1,4 +1,4 @@
--- What is kept of other plans. The latest parts stay as they are, those of before are merged.
+-- What is kept of other plans. The latest parts stay as they are, and older ones are merged.
 
 local function units_in(part, value)
   local algorithm = complete(part.algorithm)
@@ -6,7 +6,7 @@ local function units_in(part, value)
   return algorithm.units_in(a, b, c, value, part.from + STATE_ID + algorithm.size)
 end
 
--- Where a limit is among those that the units of a group are to be charged to.
+-- A limit's position among those that a group's units will be charged to.
 local function find_in(group, part)
   return leasing.find(group.ids, pack_bytes('>I4', part.id), STATE_ID)
 end

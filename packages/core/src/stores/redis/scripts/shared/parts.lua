@@ -1,7 +1,7 @@
 -- Code for values whose parts are not in the order of the set's limits, because the subject's plan has changed. The twin of
 -- stores/memory/other-limits.ts: change both, law 5 (one truth) compares them.
 local OTHERS, OTHERS_FORMAT, MERGED, MERGED_FORMAT = 15, '>I4I7I4', 2, '>I4I5'
--- As many parts of other plans are kept; and the most units that are counted of those of before.
+-- The most parts of other plans that are kept, and the most units that count of older ones.
 local MOST_OTHERS, MOST_UNITS = 64, 2 ^ 40 - 1
 local UNIT_MS = { [0] = 1, 1000, 60000, 3600000 }
 local by_code = {}
@@ -12,9 +12,8 @@ end
 
 local known = { value = false }
 
--- The parts of a value in order, each with its algorithm, its state id, its first and last byte, and the time of the
--- write and the end of its group. Also how many of them are of the last write, the merged part, and where the units on
--- lease begin.
+-- A value's parts in order, each with its algorithm, its state id, its first and last byte, and its group's write time and end.
+-- Also: how many of them are of the last write, the merged part, and where the units on lease begin.
 local function parts_of(value)
   if known.value == value then return known end
   local _, last, ends = unpack_bytes(HEADER_FORMAT, value)

@@ -4,7 +4,7 @@ local floor, ceil, max, min, fmod = math.floor, math.ceil, math.max, math.min, m
 local sub, format, concat = string.sub, string.format, table.concat
 
 local NEVER, OUTSIDE_CALENDAR = -1, -2
--- In µs. When the clock went back by more, even a denial rewrites the state: else it would not age until then.
+-- In µs. If the clock went back by more, even a denial rewrites the state. Otherwise it would not age until then.
 local CLOCK_WENT_BACK = 1000000
 
 -- The one clock of a run, in µs: Redis's own, unless a test passes one.
@@ -15,5 +15,5 @@ if not now then
   now = time[1] * 1000000 + time[2]
 end
 
--- Who tells of its slots with the request that is being decided, and the numbers that it tells. Nil: nobody.
+-- The holder that reports its slots with the current request, and its numbers. Nil: none.
 local holder, held, known

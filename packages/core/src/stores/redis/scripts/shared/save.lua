@@ -1,7 +1,7 @@
 -- Saves the subject that is loaded into a set of limits.
 
--- How long what the set says of the subject counts, in µs. Sets when its parts end: that stays while it is late enough, and
--- comes earlier if a limit counts nothing any more, whose window may be the longest. Returns whether it stays.
+-- Sets when the set's parts end. The end stays while it is late enough. It comes earlier if a limit no longer counts anything,
+-- since that limit's window may be the longest. Returns whether it stays.
 local function keep_end(set)
   local needed, least = 0, now
   for i = 1, #set do

@@ -1,15 +1,16 @@
 --[[
-  Limit sets. `make` makes the algorithm of a name, if asked so with what counts units of earlier: force, enter and
-  counts_for. NAMES lists the names; the build puts both before this file.
+  Limit sets. The build puts two things before this file. `make` makes an algorithm by its name, on request with what counts
+  earlier units: force, enter and counts_for. NAMES lists the names.
 
-  They come as one JSON list, since one argument costs less than many, on both sides. Each set is [limits, time to live
-  in ms as text], each limit [name of its algorithm, the id that its state is kept under, parameters ...]. That is its state
-  id, 32 bits: 4 bits algorithm code, then the window: 2 bits unit (ms, s, min) and 26 bits length; of a calendar window, 28
-  bits hash. A bucket beside a slower one of the same window has another: 4 bits algorithm code, 2 bits 3, 26 bits hash. With
-  such buckets, a set has a third member: the state ids of all its limits.
+  The sets come as one JSON list, since one argument is cheaper than many on both sides. A set is [limits, time to live in ms
+  as text]. A limit is [its algorithm's name, the id under which its state is kept, parameters ...].
+
+  That id is the state id, 32 bits: 4 bits algorithm code, then the window: 2 bits unit (ms, s, min) and 26 bits length. A
+  calendar window has 28 bits hash instead. A bucket beside a slower one of the same window has another id: 4 bits algorithm
+  code, 2 bits with the value 3, and 26 bits hash. A set with such buckets has a third member: the state ids of all its limits.
 ]]
--- How the parts of a stored value compare with a set. PLAIN: exactly the set's parts, in order. OTHERS_BEHIND: the
--- same, followed by other parts. MIXED: anything else.
+-- How a stored value's parts compare with a set. PLAIN: exactly the set's parts, in order. OTHERS_BEHIND: the same, followed by
+-- other parts. MIXED: anything else.
 local PLAIN, OTHERS_BEHIND, MIXED = 0, 1, 2
 
 local algorithms = {}

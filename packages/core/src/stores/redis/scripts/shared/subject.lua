@@ -1,11 +1,11 @@
 --[[
-  Loads a subject into a set of limits. While loaded, the set has the subject's value, when that ends, its layout, how many
-  limits have no part in it (`missing`), when the latest of the parts was written, and its `leases`: false if no units are
-  on lease. A limit has how many of its units are `leased`: nil if none are.
+  Loads a subject into a set of limits. A loaded set has the subject's value, its end and layout, how many limits have no part
+  in it (`missing`), when the latest of the parts was written, and its `leases` (false if no units are on lease). A limit has
+  `leased`: how many of its units are on lease, or nil.
 ]]
 
--- Raises the error for a value that another format or program wrote. It is never overwritten. Format 1 kept its number
--- in the upper half of the first byte.
+-- Raises the error for a value in another format or from another program. Such a value is never overwritten. Format 1 had its
+-- number in the upper half of the first byte.
 local function refuse(value)
   local found = string.byte(value) or 0
   if found > 15 and found < 32 then found = 1 end

@@ -1,5 +1,5 @@
--- Requests with several subjects, which are taken from only if all have room; requests that take as much as fits;
--- requests for units that were already used and must be counted; and requests with a hold.
+-- Decides requests with several subjects, whose units are taken only if all have room; requests that take as much as fits;
+-- requests for units that were already used and must count; and requests with a hold.
 
 local function load_parts(parts)
   local fit = true
