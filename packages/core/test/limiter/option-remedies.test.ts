@@ -136,7 +136,7 @@ describe('Redis over HTTP', () => {
     const client = new Redis(`${scheme}://user:secret@127.0.0.1:6379`, { lazyConnect: true })
     expect(() => redisStore(client)).toThrow(
       new RegExp(
-        `^redisStore\\(client\\): the client's address begins with ${scheme}://, and Redis is reached by redis:// or, with TLS, rediss://: write new Redis\\('redis://127.0.0.1:6379'\\)$`,
+        `^redisStore\\(client\\): the client's address begins with ${scheme}://, but Redis needs redis:// or, with TLS, rediss://: write new Redis\\('redis://127.0.0.1:6379'\\)$`,
       ),
     )
     client.disconnect()

@@ -37,7 +37,7 @@ export const CLIENT_TROUBLES: readonly (readonly [what: string, ClientTrouble])[
       begin: ({ order }) => order('ACL', 'SETUSER', 'default', '-evalsha'),
       end: ({ order }) => order('ACL', 'SETUSER', 'default', '+evalsha'),
       reasons: ['not-permitted'],
-      words: /allow all that is needed with: ACL SETUSER/,
+      words: /Permit all that Tollgate needs: ACL SETUSER/,
     },
   ],
   [

@@ -6,7 +6,7 @@ const MOST_SHARDS = 1024
 
 /** The first character of the keys that store ids of requests. No key of a subject begins with it. */
 const ID_MARKER = '='
-/** What the keys of pages begin with. No id has a plus. */
+/** The beginning of a page's key. No id has a plus. */
 const PAGE_MARKER = '=+'
 const END_OF_ID = 2
 
@@ -20,19 +20,20 @@ export interface Layout {
   nameOf(key: string, shard: number): string
   /** The key that remembers the answer to a request with this id. */
   nameOfId(id: string, shard: number): string
-  /** The key that remembers the answers to refunds with this id and those counted right before and after it: a page. */
+  /** The key of a page: it remembers the answers to refunds with this id and with its neighbors. */
   nameOfPage(id: string, shard: number): string
 }
 
-/** What tells the ids of a page apart: two characters. */
+/** The two characters by which the ids of a page differ. */
 export function endOfId(id: string): string {
   return id.slice(-END_OF_ID).padStart(END_OF_ID)
 }
 
 /**
- * Ids of refunds share keys, called pages. In the subject's value they would cost some 20 bytes each, every request would read them,
- * and a reset would forget them. A page is for ids that differ in the last character and two bits of the one before. Senders count their ids, so it holds
- * up to 144 in turn. The price of a larger one is time: Redis hands it to the script for each refund.
+ * Ids of refunds share keys, called pages. In the subject's value they would cost some 20 bytes each, every request would read
+ * them, and a reset would forget them. The ids of a page differ only in the last character and in two bits of the one before.
+ * Senders count their ids up, so a page holds up to 144 in a row. A larger page would take longer: Redis hands it to the script
+ * for each refund.
  */
 function pageOf(id: string): string {
   return `${id.slice(0, -END_OF_ID)}${endOfId(id).charCodeAt(0) >> 2}`
@@ -41,7 +42,10 @@ function pageOf(id: string): string {
 /** @throws {ConfigError} when `shards` is out of range, or given although the client is not a cluster client */
 export function layoutOf(prefix: string, isCluster: boolean, shards: number | undefined): Layout {
   if (!isCluster && shards !== undefined) {
-    throw new ConfigError('shards', 'only a cluster client has shards, and this is none: leave `shards` out')
+    throw new ConfigError(
+      'shards',
+      'only a cluster client has shards, and this is not one: leave `shards` out',
+    )
   }
   const count = isCluster ? needShards(shards ?? DEFAULT_SHARDS) : undefined
   const beginnings =
@@ -61,19 +65,19 @@ function needShards(shards: number): number {
 
 const HASH_SLOTS = 16_384
 
-/** The hash slot of a key in a Redis Cluster, from the text in its first braces or, without braces, from the whole key. */
+/** A key's hash slot in a Redis Cluster: from the text in its first braces or, without braces, from the whole key. */
 export function hashSlotFor(key: string): number {
   const open = key.indexOf('{')
   const close = key.indexOf('}', open + 1)
   return crc16(open >= 0 && close > open + 1 ? key.slice(open + 1, close) : key) % HASH_SLOTS
 }
 
-/** CRC-16/XMODEM, of the text in UTF-8, as Redis computes it. */
+/** CRC-16/XMODEM of the text in UTF-8, as Redis computes it. */
 function crc16(text: string): number {
   let crc = 0
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i)
-    // Tags of shards are digits. Making a Buffer of each would take longer than all else.
+    // The shards' tags are digits. Making a Buffer of each would take longer than everything else.
     if (code > 127) return Buffer.from(text).reduce(withByte, 0)
     crc = withByte(crc, code)
   }
@@ -87,8 +91,8 @@ function withByte(before: number, byte: number): number {
 }
 
 /**
- * One tag per shard. All hash slots are divided evenly among the shards, and that of a shard's tag lies in the middle
- * half of its part. Tags are part of keys in Redis, so the results must never change.
+ * One tag per shard. The hash slots are divided evenly among the shards, and each tag's slot lies in the middle half of its
+ * shard's part. Tags are part of keys in Redis, so the results must never change.
  */
 export function shardTags(count: number): readonly string[] {
   const tags: string[] = new Array(count)

@@ -1,6 +1,6 @@
 import type { StoreErrorReason } from '../../base/errors.js'
 
-/** The commands that the scripts and `reset` use: a Redis user needs permission for these and no others. */
+/** The commands that the scripts and `reset` use. A Redis user needs permission for these and no others. */
 export const COMMANDS = ['evalsha', 'eval', 'get', 'mget', 'set', 'setrange', 'time', 'del'] as const
 
 export interface Reaction {
@@ -11,17 +11,17 @@ export interface Reaction {
   readonly isOfRequest?: true
 }
 
-/** All that is known of a lost connection. What the client said of itself can say more. */
+/** All that a lost connection says. What the client reported itself can say more. */
 export const LOST =
   'there is no connection to Redis, or it was lost before the reply; the client reconnects by itself'
 
-/** A server that is full says so, but some clients write once more before they read it, and never see it. */
+/** A server with too many clients says so. But some clients write once more before they read that, and never see it. */
 export const CLOSED_AT_ONCE =
-  'Redis closes new connections at once: it has as many clients as its maxclients allows (CLIENT LIST), or only one side uses TLS'
+  'Redis closes new connections at once: it has reached its maxclients (see CLIENT LIST), or only one side uses TLS'
 
 export const RULE = `ACL SETUSER name ~PREFIX/* ${COMMANDS.map((command) => `+${command}`).join(' ')}`
 
-/** Errors of Redis and of clients; the first match counts. A request is sent again after NOSCRIPT only. */
+/** Errors from Redis and from clients; the first match counts. A request is sent again only after NOSCRIPT. */
 export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\bNOSCRIPT\b/,
@@ -31,65 +31,65 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /\b(WRONGTYPE|FOREIGN)\b/,
     reason: 'foreign-value',
-    says: 'the key of this request holds a value that Tollgate did not write; delete it, or give the store its own prefix',
+    says: "this request's key holds a value that Tollgate did not write: delete it, or give the store its own prefix",
     isOfRequest: true,
   },
   {
     matches: /\bformat \d+, this one writes \d+/,
     reason: 'foreign-value',
-    says: 'run one version in all processes, or give this one its own prefix: the value of this request was written by another version of Tollgate',
+    says: "another version of Tollgate wrote this request's value: run one version in all processes, or give this one its own prefix",
     isOfRequest: true,
   },
   {
     matches: /\bOOM\b/,
     reason: 'out-of-memory',
-    says: 'Redis is full: raise maxmemory, or give Tollgate its own Redis; with a maxmemory-policy that evicts keys, subjects get their quota anew',
+    says: 'Redis is full: raise maxmemory, or give Tollgate its own Redis. Do not let it evict keys: that gives subjects their quota back',
   },
   {
     matches: /\b(NOPERM|The user executing the script can't)/,
     reason: 'not-permitted',
-    says: `Redis does not allow this to the client's user; allow all that is needed with: ${RULE}`,
+    says: `Redis does not permit this command to the client's user. Permit all that Tollgate needs: ${RULE}`,
   },
   {
-    // The second is for a command of many arguments.
+    // The second form is for a command with many arguments.
     matches: /\bNOAUTH\b|unauthenticated (multi)?bulk/,
     reason: 'not-permitted',
-    says: 'Redis asks for a password, and this client gave none or a wrong one: check the one in its URL, or its option password',
+    says: 'Redis asks for a password, and this client sent none or a wrong one: check the password in its URL or options',
   },
   {
     matches: /\b(WRONGPASS|invalid password|without any password configured)/,
     reason: 'not-permitted',
-    says: 'Redis refused the username or password of this client: check those in its URL, or its options username and password',
+    says: 'Redis refused the username or password of this client: check them in its URL or options',
   },
   {
     matches: /\b(READONLY|MASTERDOWN)\b|Write commands are not allowed/,
     reason: 'read-only',
-    says: 'this Redis is a replica: connect to the primary, by Sentinel or a Cluster client if it moves; by Sentinel ioredis follows it with failoverDetector: true, node-redis with scanInterval: 1000',
+    says: 'this Redis is a replica: connect to the primary, with Sentinel or a cluster client if it moves. With Sentinel, ioredis follows it if failoverDetector is true, and node-redis if scanInterval is 1000',
   },
   {
     matches: /\b(MISCONF|NOREPLICAS)\b/,
     reason: 'read-only',
-    says: 'Redis accepts no writes until its disk or its replicas work again: see its log',
+    says: 'Redis accepts no writes until its disk or replicas work again: see its log',
   },
   {
     matches: /\bLOADING\b/,
     reason: 'loading',
-    says: 'Redis is reading its data from disk and answers once it is done',
+    says: 'Redis is loading its data from disk, and answers once it is done',
   },
   {
     matches: /\bBUSY\b|Script killed/,
     reason: 'busy',
-    says: 'Redis is held up by a script: see SLOWLOG GET',
+    says: 'a script blocks Redis: see SLOWLOG GET',
   },
   {
     matches: /max number of clients/,
     reason: 'busy',
-    says: 'Redis has as many clients as its maxclients allows: close some (CLIENT LIST), or raise it',
+    says: 'Redis has reached its maxclients: close some clients (see CLIENT LIST), or raise it',
   },
   {
     matches: /\b(CLUSTERDOWN|TRYAGAIN)\b|cluster redirections|slots cache/i,
     reason: 'cluster-down',
-    says: 'the cluster does not serve this slot now; it does once it has settled',
+    says: 'the cluster does not serve this slot until it has settled',
   },
   {
     matches: /\b(MOVED|ASK|CROSSSLOT)\b/,
@@ -115,7 +115,7 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /timed out|socket timeout|\bTimeoutError/i,
     reason: 'timeout',
-    says: 'Redis did not answer in the time that the client gives it: see SLOWLOG GET, or raise its commandTimeout',
+    says: "Redis did not answer within the client's own time limit: see SLOWLOG GET, or raise the client's commandTimeout",
   },
   {
     matches: /ECONNREFUSED/,
@@ -125,7 +125,7 @@ export const REACTIONS: readonly Reaction[] = [
   {
     matches: /ENOTFOUND|EAI_AGAIN/,
     reason: 'unreachable',
-    says: "the host of Redis was not found: check its name in the client's options",
+    says: "the Redis host was not found: check its name in the client's options",
   },
   {
     matches: /ETIMEDOUT|Connection timeout|EHOSTUNREACH|ENETUNREACH/,
@@ -139,11 +139,11 @@ export const REACTIONS: readonly Reaction[] = [
     says: LOST,
   },
   {
-    // Keep this last: it matches every error inside a script that nothing above matches. The scripts fail only at
-    // values that they did not write.
+    // Keep this last: it matches every error inside a script that nothing above matches. Scripts fail only on values that they
+    // did not write.
     matches: /user_script/,
     reason: 'foreign-value',
-    says: 'the key of this request holds a value that is damaged; delete it',
+    says: "this request's key holds a damaged value: delete it",
     isOfRequest: true,
   },
 ]

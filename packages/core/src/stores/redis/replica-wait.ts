@@ -4,25 +4,25 @@ import { thrownText, warn } from '../../base/warnings.js'
 import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import type { RedisPort } from './clients/index.js'
 
-/** How many replicas must have a write before its decision is given. */
+/** How many replicas must have a write before `redisStore` returns its decision, and how long to wait for them. */
 export interface WaitForReplicasOptions {
   /** The number of replicas, from 1. */
   readonly count: number
-  /** How long to wait for them, in ms from 1. Well below the limiter's deadline, else the failure policy decides. */
+  /** How long to wait for them, in ms, from 1. Keep it well below `deadlineMs`, or the failure policy decides. */
   readonly timeoutMs: number
 }
 
 type Wait = NonNullable<RedisPort['wait']>
 
-/** How long nobody waits after replicas were late, in ms. */
+/** After replicas were late, how long decisions do not wait for them, in ms. */
 const AGAIN_AFTER_MS = 1000
-/** Redis ends a WAIT that is over when it wakes up next, up to 100 ms late. Any command wakes it. */
+/** Redis ends an expired WAIT only when it next wakes up, which can be 100 ms late. Any command wakes it. */
 const WAKE_EVERY_MS = 5
 const MOST_WAKES = 40
 
 /**
- * Waits for replicas by WAIT, which blocks the connection. So only one is under way at a time, for all batches that were
- * answered before it, and none for a second after replicas were late.
+ * Waits for replicas with WAIT, which blocks the connection. So only one WAIT is under way at a time, for all batches answered
+ * before it. After replicas were late, none is sent for a second.
  *
  * @see https://redis.io/docs/latest/commands/wait/
  */
@@ -30,7 +30,7 @@ export class ReplicaWait {
   readonly #port: RedisPort
   readonly #wait: Wait
   readonly #options: WaitForReplicasOptions
-  /** The batches for which no WAIT was sent yet. */
+  /** The batches for which no WAIT has been sent yet. */
   #waiting: (() => void)[] = []
   #isUnderWay = false
   #againAtMs = Number.NEGATIVE_INFINITY
@@ -42,7 +42,7 @@ export class ReplicaWait {
     this.#options = { ...options }
   }
 
-  /** Resolves when replicas have what this connection was answered before, or are late. Never rejects. */
+  /** Resolves when replicas have everything that was answered on this connection before, or are late. Never rejects. */
   written(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve)
@@ -72,7 +72,7 @@ export class ReplicaWait {
     }
   }
 
-  /** Sends WAIT, and wakes Redis when its time is over. Resolves to 0 if there is no reply long after that. */
+  /** Sends WAIT, and wakes Redis when the time is up. Resolves to 0 if there is no reply long after that. */
   #ask(): Promise<unknown> {
     const { count, timeoutMs } = this.#options
     return new Promise((resolve, reject) => {
@@ -80,7 +80,7 @@ export class ReplicaWait {
       const wake = (): void => {
         if (wakes === MOST_WAKES) return resolve(0)
         wakes += 1
-        // Returns at once, when its turn comes.
+        // This one returns at once when its turn comes.
         this.#wait(0, 0).catch(() => {})
         timer = setTimeout(wake, WAKE_EVERY_MS).unref()
       }
@@ -91,24 +91,24 @@ export class ReplicaWait {
     })
   }
 
-  /** Warns once. What also stops decisions, such as a lost connection, is reported by them. */
+  /** Warns once. Decisions themselves report what stops them, too, such as a lost connection. */
   #warnOf(thrown: unknown): void {
     const error = this.#port.errorOf(thrown)
     const { reason } = error
     if (this.#hasWarned || (reason !== 'unknown' && (isPassing(error) || reason === 'closed'))) return
     this.#hasWarned = true
-    const remedy = reason === 'not-permitted' ? ' Type: ACL SETUSER name +wait' : ''
+    const remedy = reason === 'not-permitted' ? ' Run: ACL SETUSER name +wait' : ''
     warn(
       'TOLLGATE_REDIS_SERVER',
-      `waitForReplicas has no effect, and a failover can lose decisions, since Redis refuses WAIT (${thrownText(thrown)}).${remedy}`,
+      `waitForReplicas has no effect, since Redis refuses WAIT (${thrownText(thrown)}), so a failover can lose decisions.${remedy}`,
     )
   }
 }
 
-/** One for all stores of a client that want the same, since they share its connection. */
+/** Stores of one client with the same options share one, since they share the connection. */
 const known = new WeakMap<RedisPort, Map<string, ReplicaWait>>()
 
-/** @throws {ConfigError} when an option is wrong, or the client cannot send WAIT on the connection of its writes */
+/** @throws {ConfigError} when an option is wrong, or the client cannot send WAIT on the connection that it writes on */
 export function replicaWaitOf(port: RedisPort, options: WaitForReplicasOptions): ReplicaWait {
   needOptions(options, ['count', 'timeoutMs'], 'waitForReplicas')
   for (const name of ['count', 'timeoutMs'] as const) {
@@ -117,8 +117,8 @@ export function replicaWaitOf(port: RedisPort, options: WaitForReplicasOptions):
     throw ConfigError.wrong(`waitForReplicas.${name}`, options[name], expected)
   }
   if (!port.wait) {
-    const problem = 'this client writes on several connections, so none can wait for all'
-    throw new ConfigError('waitForReplicas', `${problem}: leave it out, or use a client of one server`)
+    const problem = 'this client writes on several connections, and WAIT covers only one'
+    throw new ConfigError('waitForReplicas', `${problem}: leave it out, or use a client with one connection`)
   }
   const ofPort = known.get(port) ?? new Map<string, ReplicaWait>()
   known.set(port, ofPort)

@@ -176,7 +176,7 @@ describe('a user of Redis', () => {
     const calls = await warningsOf(await limiterOf())
     expect(calls).toEqual([
       [
-        expect.stringMatching(/^waitForReplicas has no effect, .*NOPERM.* Type: ACL SETUSER name \+wait$/),
+        expect.stringMatching(/^waitForReplicas has no effect, .*NOPERM.* Run: ACL SETUSER name \+wait$/),
         { type: 'TollgateWarning', code: 'TOLLGATE_REDIS_SERVER' },
       ],
     ])

@@ -222,7 +222,7 @@ describe('the version of the server', () => {
     }
     expect(warn.mock.calls).toEqual([
       [
-        expect.stringContaining('version 6.0.16, and Tollgate needs 6.2'),
+        expect.stringContaining('version 6.0.16, but Tollgate needs 6.2'),
         { type: 'TollgateWarning', code: 'TOLLGATE_REDIS_SERVER' },
       ],
     ])

@@ -4,7 +4,7 @@ import { CLOSED_AT_ONCE, LOST } from '../reactions.js'
 import { storeErrorOf } from '../wire/decode.js'
 import type { Emitter, FaultListener } from './port.js'
 
-/** How long an error of a client counts as the cause of later ones, in ms: longer than it waits between two tries. */
+/** How long a client's error counts as the cause of later ones, in ms: longer than the client waits between two attempts. */
 const CAUSE_MS = 10_000
 
 interface Cause {
@@ -12,22 +12,21 @@ interface Cause {
   readonly untilMs: number
 }
 
-/** The events of a client by which its errors are understood. */
+/** The client events that put its errors in context. */
 export interface ClientEvents {
   /** The client sends commands from now on. */
   readonly ready: string
-  /** It has a connection, and does not know yet whether Redis accepts it. */
+  /** The client has a connection, but does not know yet whether Redis accepts it. */
   readonly connected?: string
 }
 
 /**
- * Listens to a client's errors. Without a listener some clients print them and others end the process; Tollgate warns
- * its users itself. What a client says while it connects is often the cause of a command's error, which says only that
- * there is no connection.
+ * Listens to a client's errors. Without a listener, some clients print them and others end the process. Tollgate warns its users
+ * itself. A command's error often says only that there is no connection. What the client reported while it connected is the cause.
  */
 export class ClientFaults {
   readonly #listeners = new Set<FaultListener>()
-  /** By server; '' for a client as a whole. */
+  /** By server. '' stands for the whole client. */
   readonly #causes = new Map<string, Cause>()
   #wasReady: boolean
   #isGreeting = false
@@ -46,16 +45,16 @@ export class ClientFaults {
     })
   }
 
-  /** Tells a listener what keeps the client from connecting, until it has connected once. Returns a function that stops it. */
+  /** Reports what keeps the client from connecting, until it has connected once. Returns a function that stops it. */
   observe(listener: FaultListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
 
   /**
-   * Remembers an error of the client. One that says only that a connection was lost does not replace one that says more.
+   * Remembers a client's error. One that says only that a connection was lost does not replace one that says more.
    *
-   * @param server of which server, as in `errorOf`
+   * @param server the server's address; '' for the whole client
    * @returns      the cause, as far as it is known
    */
   note(thrown: unknown, server = ''): StoreError {
@@ -76,21 +75,21 @@ export class ClientFaults {
     this.#causes.delete(server)
   }
 
-  /** The fault because of which a command failed; the client's own, if the command's error says less. */
+  /** Why a command failed: the client's own fault, if the command's error says less. */
   errorOf(thrown: unknown, server = ''): StoreError {
     const error = storeErrorOf(thrown)
     return isLost(error) ? (this.cause(server) ?? error) : error
   }
 
-  /** The fault of a server of a cluster that is not connected. */
+  /** The fault of a cluster's server that is not connected. */
   unreachable(server: string): StoreError {
     const cause = this.#causeAt(server)
-    const why = cause && !isLost(cause) ? `: ${cause.message}` : '; the client connects again by itself'
+    const why = cause && !isLost(cause) ? `: ${cause.message}` : '; the client reconnects by itself'
     const { reason = 'unreachable' } = cause ?? {}
     return new StoreError(`the Redis at ${server} cannot be reached${why}`, { reason, cause })
   }
 
-  /** Why a server cannot be used, if that is known. For a client as a whole, what one of its servers says is better than nothing. */
+  /** Why a server cannot be used, if that is known. For the whole client, the fault of any of its servers is better than none. */
   cause(server = ''): StoreError | undefined {
     const own = this.#causeAt(server)
     if (server !== '' || (own && !isLost(own))) return own

@@ -10,16 +10,16 @@ export type { IoredisClient } from './ioredis.js'
 export type { NodeRedisClient } from './node-redis.js'
 export type { RedisPort, ScriptArg } from './port.js'
 
-/** Any client that `redisStore` takes. */
+/** Any client that `redisStore` takes: of ioredis, iovalkey or node-redis. */
 export type RedisClient = IoredisClient | NodeRedisClient
 
-/** One port per client, even with several stores, so that listeners and warnings are not repeated. */
+/** One port per client, even with several stores, so that listeners are added and warnings given only once. */
 const ports = new WeakMap<object, RedisPort>()
 
 /**
- * The adapter (`RedisPort`) through which a store talks to its client, of any supported kind.
+ * The adapter (`RedisPort`) through which a store talks to its client.
  *
- * @throws {ConfigError} when the client is of no such kind
+ * @throws {ConfigError} when it is not a supported client
  */
 export function portOf(client: unknown): RedisPort {
   if (typeof client !== 'object' || client === null || client instanceof Promise) throw notAClient(client)
@@ -40,15 +40,14 @@ function makePort(client: object): RedisPort {
 }
 
 /**
- * Refuses a client of ioredis whose address begins with another scheme: ioredis takes that for a host, and what follows for the
- * path of a socket, so it would never connect.
+ * Refuses an ioredis client whose address begins with another scheme. ioredis takes that for a host and the rest for a socket's
+ * path, so it would never connect.
  */
 function needRedisAddress(client: Single): void {
   const { host, path } = client.options ?? {}
   if (typeof host !== 'string' || typeof path !== 'string' || !/^[a-z]+:\/\//i.test(`${host}:${path}`)) return
-  const right =
-    "Redis is reached by redis:// or, with TLS, rediss://: write new Redis('redis://127.0.0.1:6379')"
-  throw new ConfigError('redisStore(client)', `the client's address begins with ${host}://, and ${right}`)
+  const right = "Redis needs redis:// or, with TLS, rediss://: write new Redis('redis://127.0.0.1:6379')"
+  throw new ConfigError('redisStore(client)', `the client's address begins with ${host}://, but ${right}`)
 }
 
 const CLIENTS =
@@ -67,9 +66,8 @@ function hintOf(given: unknown): string {
       : 'write redisStore(new Redis(url))'
     return `${right}; a client is `
   }
-  if (given instanceof Promise)
-    return 'not the promise of one (connect() gives one: pass the client itself), '
-  if (typeof given === 'function') return 'not its class, but an instance, '
+  if (given instanceof Promise) return 'not a promise (connect() returns one: pass the client itself), '
+  if (typeof given === 'function') return 'an instance rather than its class, '
   if (typeof given === 'object' && given !== null && isLegacyNodeRedis(given))
     return 'not its legacy() form, '
   if (typeof given === 'object' && given !== null && 'consume' in given) return 'not a store, but '

@@ -15,7 +15,7 @@ export interface Node extends Pick<Emitter, 'once'> {
 export interface Cluster extends Commands {
   readonly isCluster: true
   readonly options?: ClusterSettings
-  /** For each slot the addresses of its servers, the primary first. */
+  /** By slot: the addresses of its servers, the primary first. */
   readonly slots: readonly (readonly string[] | undefined)[]
   nodes(role: 'master'): readonly Node[]
 }
@@ -30,12 +30,12 @@ const SETTINGS: readonly Setting<ClusterSettings>[] = [
   {
     use: 'retryDelayOnFailover: 0',
     isSo: ({ retryDelayOnFailover }) => retryDelayOnFailover === 0,
-    else: 'it sends commands again when a connection was lost before their replies came, so that requests can count twice',
+    else: 'It sends commands again if the connection is lost before their replies, so requests can count twice.',
   },
   {
     use: 'enableOfflineQueue: false',
     isSo: ({ enableOfflineQueue }) => enableOfflineQueue === false,
-    else: 'it keeps commands for servers that it cannot reach, and requests count long after they were answered',
+    else: 'It queues commands for servers that it cannot reach, so requests count long after they were answered.',
   },
   {
     use: `clusterRetryStrategy: ${SOON}`,
@@ -44,7 +44,7 @@ const SETTINGS: readonly Setting<ClusterSettings>[] = [
   },
 ]
 
-/** The first requests wait for all primaries for at most this long, in ms; then those that are connected serve. */
+/** How long the first requests wait for all primaries, in ms. After that, those that are connected serve. */
 const FIRST_CONNECTIONS_MS = 1000
 
 export function isIoredisCluster(client: Commands): client is Cluster {
@@ -88,7 +88,7 @@ async function connectNodes(client: Cluster): Promise<void> {
   await Promise.allSettled(nodes.map((node) => node.connect()))
 }
 
-/** Errors of the connection to a server have its address; those of the whole client have none. */
+/** An error of one server's connection comes with its address. An error of the whole client has none. */
 function faultsOfNodes(client: Cluster): ClientFaults {
   const faults = new ClientFaults(client, { ready: 'ready' }, client.status === 'ready')
   client.on('node error', (thrown, address) => void faults.note(thrown, address as string))
@@ -105,7 +105,7 @@ function addressOf(client: Cluster, key = ''): string | undefined {
 
 /** Rejects when the server of a key is known but not connected: the client would queue the command for it. */
 function unreachableOn(client: Cluster, faults: ClientFaults): (key?: string) => Promise<never> | undefined {
-  // The client makes a list of its servers each time that it is asked for them.
+  // Cached, since the client makes a new list of its servers for each call of `nodes`.
   const known = new Map<string, Node>()
   client.on('-node', () => known.clear())
   return (key = '') => {

@@ -24,22 +24,22 @@ const SINGLE_SETTINGS: readonly Setting<SingleSettings>[] = [
   {
     use: 'autoResendUnfulfilledCommands: false',
     isSo: ({ autoResendUnfulfilledCommands }) => autoResendUnfulfilledCommands === false,
-    else: 'it sends commands again when a connection was lost before their replies came, so that requests can count twice',
+    else: 'It sends commands again if the connection is lost before their replies, so requests can count twice.',
   },
   {
     use: 'failoverDetector: true',
     isSo: ({ sentinels, failoverDetector }) => !sentinels || failoverDetector !== false,
-    else: 'it stays on the old primary for seconds after a failover, and what that counts is lost',
+    else: 'It stays on the old primary for seconds after a failover, and what that primary counts is lost.',
   },
   { use: `retryStrategy: ${SOON}`, isSo: ({ retryStrategy }) => triesSoon(retryStrategy), else: WAITS_LONG },
   {
     use: `sentinelRetryStrategy: ${SOON}`,
     isSo: ({ sentinels, sentinelRetryStrategy }) => !sentinels || triesSoon(sentinelRetryStrategy),
-    else: 'it can wait longer than a second before it asks the sentinels again',
+    else: 'It can wait more than a second before it asks the sentinels again.',
   },
 ]
 
-/** Whether it is a `Redis` or a `Cluster` of ioredis. */
+/** Whether it is ioredis's `Redis` or `Cluster`. */
 export function isIoredis(client: object): client is Single {
   const { status, evalsha, eval: evaluate, once } = client as Partial<Commands>
   return (
@@ -72,8 +72,8 @@ export function ioredisPort(client: Single): RedisPort {
 }
 
 /**
- * A client that hears of a failover while it asks the sentinels for the primary ends for good. This connects it again. It
- * gives an error then, as it does not when its owner closes it.
+ * If a failover happens while a client asks the sentinels for the primary, the client stops for good. This connects it again.
+ * Such a client reports an error before it ends. One that its owner closes does not.
  */
 function goOn(client: Single): void {
   let isCut = false
@@ -89,14 +89,14 @@ function goOn(client: Single): void {
 const LOST_CONNECTION = 'the connection was lost before the reply came'
 
 interface Unanswered {
-  /** Its place in the list. */
+  /** The index in the list. */
   place: number
   reject(error: Error): void
 }
 
 /**
- * What waits for a reply. After a lost connection, ioredis never settles the commands that it does not send again: this rejects
- * them. A list, since adding to a Set and deleting from it takes as long as all else that is done with a command here.
+ * The commands that wait for a reply. After a lost connection, ioredis never settles the commands that it does not send again:
+ * this rejects them. A list, since adding to a Set and deleting from it would double the work for a command.
  */
 class Waiting {
   readonly #list: Unanswered[] = []
@@ -141,7 +141,7 @@ export interface Commands extends Emitter, Omit<IoredisClient, 'once' | 'options
   info(section: string): Promise<unknown>
 }
 
-/** The part that Tollgate uses of a `Redis` of ioredis 5 or 6, or of iovalkey. */
+/** What Tollgate uses of a `Redis` or `Cluster` from ioredis 5 or 6, or from iovalkey. */
 export interface IoredisClient {
   readonly status: string
   readonly options?: object
@@ -152,7 +152,7 @@ export interface IoredisClient {
   del(...keys: string[]): Promise<unknown>
 }
 
-/** @param waiting what waits for a reply to EVALSHA is put into it */
+/** @param waiting keeps the EVALSHA commands that wait for a reply */
 export function commandsOf(
   client: Commands,
   waiting?: Waiting,
@@ -165,21 +165,18 @@ export function commandsOf(
   }
 }
 
-/**
- * Resolves once the client sends commands immediately. Before that it queues them, and Redis would count them much too
- * late.
- */
+/** Resolves once the client sends commands immediately. Before that it queues them, and Redis would count them much too late. */
 export function becomeReady(client: Commands, faults: ClientFaults): Promise<void> {
   if (client.status === 'end') return Promise.reject(clientClosed())
   const signs = { ready: 'ready', closed: 'end', fault: (thrown: unknown) => faults.errorOf(thrown) }
   return untilReady(client, signs, () => {
-    // With lazyConnect the first user must connect. Errors are reported by the client's own events.
+    // With lazyConnect, the first user must connect. The client's own events report errors.
     if (client.status === 'wait') client.connect().catch(() => {})
     return undefined
   })
 }
 
-/** The part that is used of the class of a client's commands, in ioredis 5 and 6 and in iovalkey. */
+/** What is used of a client's class for commands, in ioredis 5 and 6 and in iovalkey. */
 interface Command extends Unanswered {
   args: readonly string[]
   resolve: (reply: unknown) => unknown
@@ -204,8 +201,8 @@ interface Sender extends Commands {
 const OPTIONS = { replyEncoding: 'utf8' } as const
 
 /**
- * EVALSHA by commands that are quick to make. The client's own method takes most of its time for flattening and measuring
- * the arguments, of which a batch has a hundred. Where the client is not as expected, its own method is used.
+ * EVALSHA by commands that are quick to make. The client's own method spends most of its time on flattening and measuring
+ * arguments, and a batch has a hundred of them. If the client is not as expected, its own method is used.
  */
 export function evalshaOf(client: Commands, waiting?: Waiting): RedisPort['evalsha'] {
   const ordinary = client.evalsha
@@ -216,7 +213,7 @@ export function evalshaOf(client: Commands, waiting?: Waiting): RedisPort['evals
       wasTried = true
       Quick = quickCommandOf(client)
     }
-    // The user may have put another method in its place meanwhile, such as to watch it.
+    // The user may have replaced the method, for example to trace calls.
     if (!Quick || client.evalsha !== ordinary)
       return answeredOrLost(client.evalsha(sha1, keys.length, ...keys, ...args), waiting)
     const prefix = (client as Sender).options?.keyPrefix as string | undefined
@@ -229,7 +226,7 @@ export function evalshaOf(client: Commands, waiting?: Waiting): RedisPort['evals
   }
 }
 
-/** As `answeredOrLost`, by the command's own promise: one more promise would cost as much as all else here. */
+/** Like `answeredOrLost`, but uses the command's own promise: another promise would cost as much as everything else here. */
 function rejectIfLost(command: Command, waiting: Waiting): void {
   const { resolve, reject } = command
   command.resolve = (reply) => {
@@ -256,7 +253,7 @@ function quickCommandOf(client: Commands): (new (args: readonly string[]) => Com
   }
 }
 
-/** The class of the client's commands: that of a command which the client makes and hands over here, not to Redis. */
+/** The client's class for commands. To learn it, the client makes a command that is caught here and not sent. */
 function classOf(client: Commands): CommandClass | undefined {
   let made: Command | undefined
   const catcher = Object.create(client, {
@@ -276,7 +273,7 @@ function quickCommand(Ordinary: CommandClass): (new (args: readonly string[]) =>
 
     constructor(args: readonly string[]) {
       super('evalsha', [], OPTIONS)
-      // Set afterwards, since the class would flatten and check them, which takes longer than all else.
+      // Set afterwards, since the class would flatten and check them, which takes longer than everything else.
       this.args = args
     }
 
@@ -289,10 +286,10 @@ function quickCommand(Ordinary: CommandClass): (new (args: readonly string[]) =>
   return isSame ? Quick : undefined
 }
 
-/** What stands before an argument of this length: joining two texts an argument is quicker than joining four. */
+/** What precedes an argument of this length: joining two texts for each argument is quicker than joining four. */
 const HEADS = Array.from({ length: 256 }, (_, length) => `\r\n$${length}\r\n`)
 
-/** EVALSHA as Redis reads it; undefined if an argument is not ASCII, so that its length in bytes is another. */
+/** EVALSHA as Redis reads it. Undefined if an argument is not ASCII, since its length in bytes then differs. */
 function asciiOf(args: readonly string[]): string | undefined {
   let text = `*${args.length + 1}\r\n$7\r\nevalsha`
   for (const arg of args) text += (HEADS[arg.length] ?? `\r\n$${arg.length}\r\n`) + arg

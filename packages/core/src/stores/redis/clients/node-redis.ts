@@ -28,11 +28,11 @@ const SETTINGS: readonly Setting<ClientSettings>[] = [
   {
     use: 'disableOfflineQueue: true',
     isSo: ({ disableOfflineQueue }) => disableOfflineQueue === true,
-    else: 'it keeps commands while it is not connected, and requests count long after they were answered',
+    else: 'It queues commands while it is disconnected, so requests count long after they were answered.',
   },
   {
     use: `socket: { reconnectStrategy: ${SOON} }`,
-    // Its own waits up to 2 s.
+    // The default waits up to 2 s.
     isSo: ({ socket: { reconnectStrategy } = {} }) =>
       reconnectStrategy !== undefined && triesSoon(reconnectStrategy),
     else: WAITS_LONG,
@@ -47,7 +47,7 @@ export function isNodeRedis(client: object): boolean {
   )
 }
 
-/** Whether this is the callback form of a client, as in node-redis 3. */
+/** Whether this is a client's callback form, as in node-redis 3. */
 export function isLegacyNodeRedis(client: object): boolean {
   return !('isOpen' in client) && 'evalSha' in client && 'sendCommand' in client
 }
@@ -63,14 +63,14 @@ function callOf(keys: readonly string[], args: readonly ScriptArg[]): ScriptCall
 }
 
 /**
- * EVALSHA as a list of texts, since the client's own method takes longer to put the same list together. That method is
- * for clients with a prefix, and for pools and sentinels, which choose a connection.
+ * EVALSHA as a list of texts, since the client's own method takes longer to make the same list. Clients with a prefix, pools and
+ * sentinels still use their own method: it adds the prefix, or chooses a connection.
  */
 function evalshaOf(client: Single): RedisPort['evalsha'] {
   const ordinary = client.evalSha
   const isPlain = client.options !== undefined && !client.options.keyPrefix
   return (sha1, keys, args) => {
-    // The user may have put another method in its place meanwhile, such as to watch it.
+    // The user may have replaced the method, for example to trace calls.
     if (!isPlain || client.evalSha !== ordinary) return client.evalSha(sha1, callOf(keys, args))
     const list = ['EVALSHA', sha1, String(keys.length)]
     for (const key of keys) list.push(key)
@@ -94,8 +94,7 @@ function singlePort(client: Single): RedisPort {
     eval: (text, keys, args) => client.eval(text, callOf(keys, args)),
     del: (keys) => client.del([...keys]),
     info: (section) => client.info(section),
-    // Pools and sentinels have no options here. They write on several connections, and WAIT only covers writes of its
-    // own.
+    // Pools and sentinels have no options here. They write on several connections, but WAIT covers only its own.
     ...(client.options && { wait: (replicas, timeoutMs) => client.wait(replicas, timeoutMs) }),
   }
 }
@@ -103,7 +102,7 @@ function singlePort(client: Single): RedisPort {
 function clusterPort(client: Cluster): RedisPort {
   const { defaults = {} } = client._options ?? {}
   warnOf('This node-redis cluster client', defaults, SETTINGS, (uses) => `defaults: { ${uses} }`)
-  // A cluster client of node-redis 5 has no isReady; only its events say that it is connected.
+  // In node-redis 5 a cluster client has no isReady. Only its events show that it is connected.
   let isConnected = client.masters.length > 0 && client.masters.every((primary) => primary.client?.isReady)
   client.on('connect', () => (isConnected = true))
   const isReady = (): boolean => client.isReady ?? (client.isOpen && isConnected)
@@ -137,15 +136,15 @@ function addressOf({ host = '', port = 0 }: Address = {}): string {
   return `${host}:${port}`
 }
 
-/** After a failed start, wait at least this long, in ms, before the next try. */
+/** The shortest wait between a failed start and the next attempt, in ms. */
 const START_AGAIN_MS = 500
 
 interface ReadinessOptions {
   readonly isReady: () => boolean
   readonly faults: ClientFaults
-  /** The event of a client that sends commands immediately. */
+  /** The client's event when it can send commands immediately. */
   readonly ready: string
-  /** The event of a client that was closed. */
+  /** The client's event when it was closed. */
   readonly closed: string
 }
 
@@ -164,22 +163,22 @@ function readiness(
     isClosed = false
     return client.connect().catch(async (error: unknown) => {
       failed = { at: elapsedMs(), error: signs.fault(error) }
-      // A failed sentinel client of node-redis 5 stays open, and can neither be used nor connected again.
+      // In node-redis 5 a failed sentinel client stays open, but can neither be used nor connected again.
       if (client.isOpen) await client.destroy()
-      // Some kinds of client report a failed start as if the user had closed them.
+      // After a failed start, some kinds of client report that the user closed them.
       if (!wasReady && !('socketEpoch' in client)) isClosed = false
       throw error
     })
   }
   let starting: Promise<unknown> | undefined
   const becoming = shared(async () => {
-    // A start reports its error before it is over: until then the client is open, and nothing would come of waiting.
+    // A start reports its error before it is over. Until then the client is open, but waiting for it would be in vain.
     await starting?.catch(() => {})
     if (client.isOpen) return untilReady(client, signs, () => undefined)
     if (isClosed || wasReady || (client.socketEpoch ?? 0) > 0) throw clientClosed()
     if (elapsedMs() - failed.at < START_AGAIN_MS) throw failed.error
     await untilReady(client, signs, () => (starting = start().finally(() => (starting = undefined))))
-    // Set here, too, since a pool has no event for it.
+    // Also set here, since a pool has no event for it.
     wasReady = true
   })
   return () => {
@@ -194,7 +193,7 @@ interface ScriptCall {
   readonly arguments: string[]
 }
 
-/** The part that Tollgate uses of a client, pool, cluster or sentinel of node-redis 5 or 6. */
+/** What Tollgate uses of a client, pool, cluster or sentinel from node-redis 5 or 6. */
 export interface NodeRedisClient {
   readonly isOpen: boolean
   connect(): Promise<unknown>
@@ -206,7 +205,7 @@ export interface NodeRedisClient {
 
 interface Client extends NodeRedisClient, Pick<Emitter, 'once' | 'removeListener'> {
   readonly isReady?: boolean
-  /** How many times it has connected. */
+  /** How often it has connected. */
   readonly socketEpoch?: number
   readonly options?: ClientSettings | undefined
   on(event: string, listener: (value: unknown, of?: unknown) => void): unknown

@@ -2,23 +2,23 @@ import { StoreError } from '../../../base/errors.js'
 
 export type ScriptArg = string | number
 
-/** All that the store needs from a Redis client. Everything that differs between clients is behind it. */
+/** All that the store needs from a Redis client. It hides how clients differ. */
 export interface RedisPort {
   /** Whether keys are spread over several servers by their slots. */
   readonly isCluster: boolean
-  /** A promise while commands cannot be sent yet, undefined once they can. It rejects when that will not be soon. */
+  /** A promise while commands cannot be sent yet; undefined once they can. It rejects if that will not be soon. */
   ready(): Promise<void> | undefined
   evalsha(sha1: string, keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown>
   eval(text: string, keys: readonly string[], args: readonly ScriptArg[]): Promise<unknown>
-  /** Deletes keys, all of one shard. Resolves to how many there were. */
+  /** Deletes keys, all in one shard. Resolves to how many there were. */
   del(keys: readonly string[]): Promise<unknown>
-  /** WAIT, on the same connection as all other commands. Left out for clients with several connections. */
+  /** WAIT, on the same connection as all other commands. Clients with several connections have none. */
   wait?(replicas: number, timeoutMs: number): Promise<unknown>
   /** Reports what keeps the client from connecting, until it has connected once. Returns a function that stops it. */
   observe(listener: FaultListener): () => void
   /** Why commands cannot be sent, if that is known. */
   cause(): StoreError | undefined
-  /** The fault because of which a command failed, by its error and its first key. */
+  /** Why a command failed, from its error and its first key. */
   errorOf(thrown: unknown, key?: string): StoreError
   /** A section of INFO, from any of the client's servers. */
   info(section: string): Promise<unknown>
@@ -33,7 +33,7 @@ export interface Emitter {
   removeListener(event: string, listener: (value: unknown) => void): unknown
 }
 
-/** The events that end the waiting for a client, and how its errors become faults. */
+/** The events that end the wait for a client, and how its errors become faults. */
 export interface Signs {
   readonly ready: string
   readonly closed: string
@@ -41,10 +41,10 @@ export interface Signs {
 }
 
 /**
- * Waits until a client can be used. Rejects at the first error that the client reports, so that callers learn the
- * cause; the client itself keeps trying to connect.
+ * Waits until a client can be used. Rejects with the first error that the client reports, so that callers learn the cause.
+ * The client itself keeps trying to connect.
  *
- * @param start connects the client if nobody has yet; when it rejects, so does this
+ * @param start connects a client that is not connecting yet. If it rejects, so does this
  */
 export function untilReady(
   client: Emitter,
@@ -69,7 +69,7 @@ export function untilReady(
   })
 }
 
-/** Runs `begin`, but only once at a time: callers that come while it runs share its result. */
+/** Runs `begin` only once at a time: callers that come while it runs share its result. */
 export function shared(begin: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   return () => (running ??= begin().finally(() => (running = undefined)))

@@ -3,31 +3,31 @@ import { attempt } from '../../../base/show.js'
 import { warn } from '../../../base/warnings.js'
 
 /**
- * A setting that a Redis client needs. Without it, a request may count twice, late or where it is lost, or Redis is used
- * again late.
+ * A setting that a Redis client needs. Without it, a request may count twice, count late or be lost, or the client may be slow
+ * to reconnect.
  */
 export interface Setting<Options> {
-  /** The setting as the user would write it. */
+  /** The setting, as the user would write it. */
   readonly use: string
   readonly isSo: (options: Options) => boolean
-  /** What the client does if the setting is missing, in words. */
+  /** What the client does without the setting: a sentence. */
   readonly else: string
 }
 
-/** A function that gives short times between two tries to connect, as the user would write it. */
+/** A function that keeps the delay between two attempts to connect short, as the user would write it. */
 export const SOON = '(times) => Math.min(50 * times, 250)'
 
 export const WAITS_LONG =
-  'it can wait longer than a second before it reconnects, so Redis is used again that much later'
+  'It can wait more than a second before it reconnects, so Redis decides again that much later.'
 
 const LONGEST_MS = 1000
-/** The numbers of tries that are asked for: times grow with them. */
+/** The attempts whose delay is checked. Delays grow with the attempts. */
 const TRIES = [1, 10, 100, 1000]
 
 /**
- * Whether a client tries to connect again within a second each time. One that never does so was set to.
+ * Whether a client always waits at most a second before it reconnects. True if it never reconnects: its user chose that.
  *
- * @param strategy how long it waits before a try, in ms, or a function of the number of the try
+ * @param strategy the delay before an attempt, in ms, or a function that returns it for the number of the attempt
  */
 export function triesSoon(strategy: unknown): boolean {
   if (typeof strategy !== 'function') return !(Number(strategy) > LONGEST_MS)
@@ -47,10 +47,10 @@ export function warnOf<Options>(
 ): void {
   const wrong = settings.filter(({ isSo }) => !isSo(options))
   if (wrong.length === 0) return
-  const faults = wrong.map((setting) => setting.else).join('; ')
+  const faults = wrong.map((setting) => setting.else).join(' ')
   const uses = within(wrong.map(({ use }) => use).join(', '))
   warn(
     'TOLLGATE_REDIS_CLIENT',
-    `${client} has settings that are wrong for counting: ${faults}. Create it with { ${uses} }.`,
+    `${client} has settings that do not suit a rate limiter. ${faults} Create it with { ${uses} }.`,
   )
 }

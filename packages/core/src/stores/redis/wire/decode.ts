@@ -11,26 +11,24 @@ import type {
 } from '../../contract.js'
 import { REACTIONS, type Reaction } from '../reactions.js'
 
-/**
- * Stands in for an answer when the calendar that was sent does not include Redis's time. Nothing was taken or changed.
- */
+/** Stands in for an answer when the calendar that was sent does not include Redis's time. Nothing was taken or changed. */
 export const OUTSIDE = Symbol('outside the calendar')
 
-/** What a script returned, as a list: now, then the answers. */
+/** A script's reply as a list: first Redis's time, then the answers. */
 export function readReply(reply: unknown): readonly unknown[] {
   if (Array.isArray(reply) && reply.length > 0) return reply
-  // Clients can be told to answer texts as buffers.
+  // Clients can be set to return texts as buffers.
   const numbers = typeof reply === 'string' || Buffer.isBuffer(reply) ? numbersIn(String(reply)) : []
   if (numbers.length > 0) return numbers
   throw new StoreError(
-    'Redis answered the script with something that is not a list: check that it is Redis 6.2 or newer, or Valkey',
+    'Redis did not answer the script with a list: check that it is Redis 6.2 or newer, or Valkey',
     { reason: 'protocol' },
   )
 }
 
 const [BLANK, MINUS, ZERO] = [32, 45, 48]
 
-/** The whole numbers of a text with a blank after each; none if it has something else. */
+/** The whole numbers of a text that has a blank after each; none if the text has anything else. */
 function numbersIn(text: string): number[] {
   const numbers: number[] = []
   let number = 0
@@ -49,9 +47,9 @@ function numbersIn(text: string): number[] {
 }
 
 /**
- * @param answered the indices in the batch of the requests that the script answered one after another, in the order of
- *                 the reply. Of those for one key, it answered none after the first denial or error: that holds for all.
- *                 Undefined: all requests in the order of the batch
+ * @param answered how the reply is ordered: for each key, its requests as indices in the batch. The script answers a key's
+ *                 requests up to the first denial or error, which then also stands for those after it. Undefined: the reply has
+ *                 all requests in the order of the batch
  */
 export function readAnswers(
   batch: readonly StoreRequest[],
@@ -72,7 +70,7 @@ export function readAnswers(
   return answers
 }
 
-/** A limit tells its units on lease as this minus their number. All its other numbers are greater. */
+/** If a limit has units on lease, their number comes first, as this minus the number. All its other numbers are greater. */
 const LEASED = -(2 ** 52)
 
 const UNTOLD: LimitOutcome = { wait: 0, remaining: 0, reset: 0 }
@@ -131,7 +129,7 @@ class Reader {
       remaining = this.#number()
     }
     let wait = 0
-    // A limit that the cost does not fit tells -1 - remaining, and then how long it is to wait.
+    // If the cost does not fit, the reply has -1 - remaining, and then the wait.
     if (remaining < 0) {
       remaining = -1 - remaining
       wait = this.#number()
@@ -157,15 +155,15 @@ export function readRefunds(reply: readonly unknown[]): (RefundAnswer | typeof O
   })
 }
 
-/** A request that could not be decided has its error text in place of its numbers. */
+/** A request that could not be decided has an error text instead of numbers. */
 function errorIn(value: unknown): StoreError | undefined {
   if (typeof value === 'number') return undefined
-  // Clients can be told to answer numbers as strings, big integers or buffers.
+  // Clients can be set to return numbers as strings, big integers or buffers.
   const text = String(value)
   return /^-?\d+$/.test(text) ? undefined : requestErrorOf(text)
 }
 
-/** A value thrown by a client, as a fault of the store. */
+/** What a client threw, as a store error. */
 export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown
   const { reason, says, isOfRequest = false } = reactionTo(textOf(thrown), UNKNOWN)
@@ -176,7 +174,7 @@ export function storeErrorOf(thrown: unknown): StoreError {
   })
 }
 
-/** An error text that a script returned for one request, as a fault of the store. */
+/** An error text that a script returned for one request, as a store error. */
 export function requestErrorOf(text: string): StoreError {
   const { reason, says, isOfRequest = false } = reactionTo(text, DAMAGED)
   return new StoreError(`${says} (${text})`, { reason, isOfRequest })
@@ -193,11 +191,11 @@ export function isNoScript(thrown: unknown): boolean {
 
 type Known = Omit<Reaction, 'matches'>
 
-const UNKNOWN: Known = { reason: 'unknown', says: 'Redis could not be asked' }
-/** Other requests of the batch were decided, so the fault is in the value of this key. */
+const UNKNOWN: Known = { reason: 'unknown', says: 'the request to Redis failed' }
+/** The other requests of the batch were decided, so the fault is in this key's value. */
 const DAMAGED: Known = {
   reason: 'foreign-value',
-  says: 'the key of this request holds a value that is damaged; delete it',
+  says: "this request's key holds a damaged value: delete it",
   isOfRequest: true,
 }
 
@@ -206,9 +204,9 @@ function reactionTo(text: string, otherwise: Known): Known {
 }
 
 /**
- * The client's error without secrets, since printing a StoreError prints its cause as well. ioredis keeps the arguments
- * of the failed command on its errors, such as the password of AUTH. If a URL was given as the host name, the message of
- * the failed look-up contains that URL.
+ * The client's error without secrets, since printing a StoreError prints its cause as well. ioredis puts the failed command's
+ * arguments on its errors, such as AUTH's password. If the user passed a URL as the host name, the failed look-up's message
+ * contains that URL.
  */
 function causeOf(thrown: unknown): unknown {
   if (!isErrorLike(thrown)) return thrown
@@ -227,7 +225,7 @@ interface ErrorLike {
   readonly errors?: unknown
 }
 
-/** Not `instanceof`: errors of other realms and of some clients are not instances of this Error. */
+/** Not `instanceof`: errors from other realms and from some clients are not instances of this Error. */
 function isErrorLike(thrown: unknown): thrown is ErrorLike {
   return (
     typeof thrown === 'object' && thrown !== null && 'message' in thrown && typeof thrown.message === 'string'
@@ -237,20 +235,20 @@ function isErrorLike(thrown: unknown): thrown is ErrorLike {
 function messageOf(thrown: unknown): string {
   // A cluster client only says that all servers failed; the error of the last one says why.
   if (isErrorLike(thrown) && isErrorLike(thrown.lastNodeError)) return messageOf(thrown.lastNodeError)
-  // For a host with several addresses, the error of the first address says most.
+  // For a host with several addresses, the first address's error says most.
   const first: unknown = isErrorLike(thrown) && Array.isArray(thrown.errors) ? thrown.errors[0] : undefined
   if (isErrorLike(first) && first.message !== '') return first.message
   const said = isErrorLike(thrown) ? thrown.message : reasonOf(thrown)
   return said === '' ? codeOf(thrown) : said
 }
 
-/** The code, or else the class, of an error: for errors without a message. */
+/** An error's code, or else its class: for errors without a message. */
 function codeOf(thrown: unknown): string {
   if (!isErrorLike(thrown)) return ''
   return typeof thrown.code === 'string' ? thrown.code : (thrown.constructor?.name ?? '')
 }
 
-/** The text that reactions match against: some errors are known by their code or class, and have no message. */
+/** The text that reactions match against. Some errors have no message and are known by their code or class. */
 function textOf(thrown: unknown): string {
   if (isErrorLike(thrown) && isErrorLike(thrown.lastNodeError)) return textOf(thrown.lastNodeError)
   return `${codeOf(thrown)} ${messageOf(thrown)}`
