@@ -15,13 +15,13 @@ export * from '@tollgate/core'
 declare global {
   namespace Express {
     interface Request {
-      /** Tollgate's decision on this request; undefined when it was not limited. */
+      /** Tollgate's decision on this request; undefined if it was not limited. */
       rateLimit?: Decision
     }
   }
 }
 
-/** Of Express 4 and 5; a test holds it to both. */
+/** Properties of requests in Express 4 and 5. A test compares them with real requests. */
 const TAKEN =
   '_parsedUrl accepts acceptsCharset acceptsCharsets acceptsEncoding acceptsEncodings acceptsLanguage acceptsLanguages ' +
   'fresh get header is next param range stale subdomains xhr'
@@ -61,34 +61,35 @@ const express: HttpAdapter<Request, Response> = {
   onEnd: onResponseEnd,
 }
 
-/** Middleware with its limiter, for events, `reset`, `setPlans` and `close`. */
+/** What `rateLimit` returns: middleware, with its limiter and a method for routes with other options. */
 export type RateLimitHandler<Plans extends string = string> = RequestHandler & {
+  /** The middleware's limiter: for events, `reset`, `setPlans` and `close`. */
   readonly limiter: Limiter<Plans>
   /**
-   * Middleware for a route that costs more, has limits on top, or counts in another group. Declare such a route above
-   * `app.use(limit)`: then a request is decided once, for everything that the route asks, and `limit` does not count it again.
-   * Below it, `limit` has taken a part already and the route takes the rest. If that does not fit, the request is denied, and
-   * everything goes back.
+   * Makes middleware for a route that costs more, has limits on top, or counts in another group. Declare the route above
+   * `app.use(limit)`: then each request is decided once, with the route's options, and `limit` does not count it again. Below
+   * it, `limit` has already taken units, and the route takes what is missing. If that does not fit, the request is denied and
+   * all its units go back.
    *
    * @throws {ConfigError} when an option is wrong
    * @example
    * app.post('/export', limit.route({ cost: 10 }), handler)
    * app.post('/login', limit.route({ stacked: { login: '5/min' } }), handler)
-   * app.use(limit) // and below it all other routes
+   * app.use(limit) // all other routes follow
    */
   route(options: RouteOptions<Request, Response>): RequestHandler
 }
 
 /**
- * Middleware for Express 4 and 5 that holds every subject to the limits of its plan. The decision is at
- * `req.rateLimit`. Errors thrown by `identify`, `cost`, `skip` or `onDenied` go to Express's error handlers.
+ * Makes middleware for Express 4 and 5 that limits each subject by its plan. A request over its limits is answered with 429. The
+ * decision is in `req.rateLimit`. Errors thrown by `identify`, `cost`, `skip` or `onDenied` go to Express's error handlers.
  *
- * @throws {ConfigError} when an option is wrong: by this call, never by a request
+ * @throws {ConfigError} when an option is wrong. This call throws it, never a request
  * @example
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
  *   identify: (req) => req.user && { id: req.user.id, plan: req.user.plan },
- *   store: redisStore(redis), // a client of yours, set as docs/operations/redis.md says
+ *   store: redisStore(redis), // your client, with the settings from docs/operations/redis.md
  * }))
  */
 export function rateLimit<Plans extends string = string>(

@@ -11,19 +11,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { removeHeader, setHeader } from './reply-headers.js'
 import { configOf } from './last-hooks.js'
 
-/** A hook for any stage before the handler, of any type of server. */
+/** A hook that limits requests. It works in every stage before the handler and with every type of server. */
 export type RateLimitHook = (request: unknown, reply: unknown, ...rest: unknown[]) => void
 
 export type Http = HttpLimiter<FastifyRequest, FastifyReply>
 
-/** Marks the config of a route with its own error handler. Fastify does not expose that handler during a request. */
+/** Marks the config of a route that has its own error handler. Fastify does not expose that handler during a request. */
 const OWN_ERROR_HANDLER = Symbol('tollgate.ownErrorHandler')
 
 /** Properties of Fastify's requests. A test compares them with a real request. */
 const TAKEN =
   'compileValidationSchema getDecorator getValidationFunction is404 mediaType port setDecorator signal validateInput'
 
-/** The adapter. If the application has set an error handler, denials go there. */
+/** The adapter. If the application has set an error handler, it gets the denials. */
 export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   framework: 'Fastify',
   mounting: "app.register(rateLimit, { limit: '100/min' })",
@@ -33,8 +33,8 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   header: (request, name) => request.headers[name]?.toString(),
   ip: (request) => request.ip,
   hasLeft: (request) => hasLeft(request.raw.socket),
-  // `ips` holds the peer and the addresses forwarded by trusted proxies. The setting itself does not help: if it is a
-  // number, Fastify trusts no proxy.
+  // `ips` holds the peer and the addresses that trusted proxies forwarded. The setting itself does not help: if it is a number,
+  // Fastify trusts no proxy.
   trustsProxy: (request) => (request.ips?.length ?? 0) > 1,
   trustsAll,
   route: (request) => request.routeOptions.url,
@@ -45,7 +45,7 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   getHeader: (reply, name) => reply.getHeader(name)?.toString(),
   setHeader,
   removeHeader,
-  // Not by `reply.code`: Fastify would take it for a status that the application has set, and redirect with it.
+  // Not by `reply.code`: Fastify would take it for the application's own status, and redirect with it.
   setStatus: ({ raw }, status) => {
     const before = raw.statusCode
     raw.statusCode = status
@@ -53,8 +53,8 @@ export const fastify: HttpAdapter<FastifyRequest, FastifyReply> = {
   },
   end: (reply, answer) => {
     if (hasErrorHandler(reply)) throw new LimitedError(answer)
-    // Without a serializer Fastify adds a charset to strings, which this media type does not have. Node sends a string
-    // in one piece with the headers, a buffer would be a second one.
+    // Without a serializer, Fastify adds a charset to strings, which this media type does not have. Not a buffer, which Node
+    // would send apart from the headers.
     void reply.code(answer.status).type(answer.contentType).serializer(unchanged).send(answer.body)
   },
   sendReturned: (reply, returned) => {
@@ -70,7 +70,7 @@ function unchanged(body: string): string {
 /** Whether each server trusts all proxies. Cached, since the setting belongs to the server. */
 const trustingAll = new WeakMap<object, boolean>()
 
-/** The setting cannot be read. So this checks whether Fastify would trust example addresses (RFC 5737). */
+/** The setting cannot be read. So this checks whether Fastify trusts example addresses (RFC 5737). */
 function trustsAll(request: FastifyRequest): boolean {
   const known = trustingAll.get(request.server)
   if (known !== undefined) return known
@@ -86,12 +86,12 @@ function trustsAll(request: FastifyRequest): boolean {
   return trusts
 }
 
-/** Call it for each route when it is declared. */
+/** Notes whether a route has its own error handler. Call it for each route when it is declared. */
 export function noteErrorHandler(route: { readonly errorHandler?: unknown; config?: object }): void {
   if (route.errorHandler) route.config = { ...route.config, [OWN_ERROR_HANDLER]: true }
 }
 
-/** Fastify binds the error handlers that an application sets, but not its default one. The function's name shows it. */
+/** Fastify binds the error handlers that an application sets, but not the default one. The function's name shows it. */
 function hasErrorHandler({ server, request }: FastifyReply): boolean {
   return server.errorHandler.name.startsWith('bound ') || OWN_ERROR_HANDLER in configOf(request)
 }
@@ -109,7 +109,7 @@ export function createHook(
   return function rateLimit(given, givenReply, ...rest) {
     const request = given as FastifyRequest
     const reply = givenReply as FastifyReply
-    // In the stage `preParsing` a payload comes before it.
+    // The last argument: in the stage `preParsing` a payload comes before it.
     const done = rest[rest.length - 1] as (thrown?: object) => void
     const marks = request as unknown as Record<symbol, boolean | undefined>
     let http

@@ -33,21 +33,21 @@ import { mount, type Find, type Route } from './mount.js'
 export * from '@tollgate/core'
 export type { RateLimitHook } from './adapter.js'
 
+/** The plugin's options: those of every HTTP limiter, and `hook`. */
 export interface RateLimitPluginOptions<Plans extends string = string> extends RateLimitOptions<
   FastifyRequest,
   FastifyReply,
   Plans
 > {
   /**
-   * The stage in which requests are decided. The limiter runs after all other hooks of that stage, so that `identify`
-   * finds what they stored, such as the user. Default with `identify`, or where `limit` is a function: `preHandler`, which
-   * is after any authentication.
-   * Default by address: `onRequest`, in the order of registration, so that it also protects authentication after it.
+   * The stage in which requests are decided, after the stage's other hooks. So `identify` finds what they stored, such as the
+   * user. Default with `identify`, or if `limit` is a function: `preHandler`, which comes after any authentication. Default if
+   * clients count by address: `onRequest`, in the order of registration, so that the limiter also protects authentication after it.
    */
   readonly hook?: Stage | undefined
 }
 
-/** The options that a route or a hook can override: all except those that make the limiter. */
+/** The options of a route or of a hook made by `app.rateLimit`: all except those that make the limiter. */
 export type RouteRateLimitOptions = RouteOptions<FastifyRequest, FastifyReply>
 
 declare module 'fastify' {
@@ -64,36 +64,36 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /**
-     * Makes a hook to add by hand. Without options it decides as the plugin does, and skips requests that the plugin
-     * has decided. With options it decides in addition to the plugin.
+     * Makes a hook to add by hand. Without options, it decides as the plugin does, and skips requests that the plugin has
+     * decided. With options, it decides in addition to the plugin.
      *
      * @throws {ConfigError} when an option is wrong
      */
     readonly rateLimit: (options?: RouteRateLimitOptions) => RateLimitHook
-    /** For events, `peek`, `refund`, `reset` and `setPlans`. */
+    /** The plugin's limiter: for events, `peek`, `refund`, `reset` and `setPlans`. */
     readonly rateLimiter: Limiter
   }
   interface FastifyRequest {
-    /** Tollgate's decision on this request; undefined when it was not limited. */
+    /** Tollgate's decision on this request; undefined if it was not limited. */
     rateLimit?: Decision
   }
   interface FastifyContextConfig {
     /**
-     * The options of this route, which override those of the plugin. A route with a `limit` and without a `group` has counters of
-     * its own. False: the route is not limited.
+     * This route's options, which override the plugin's. A route with a `limit` and no `group` has its own counters. `false`: the
+     * route is not limited.
      */
     rateLimit?: RouteRateLimitOptions | false
   }
 }
 
-/** The plugin. `register` knows it, so that the names of plans are checked and suggested. */
+/** The type of the plugin `rateLimit`. `register` knows it, so TypeScript checks and suggests the names of plans. */
 export type RateLimitPlugin = (<Plans extends string>(
   app: FastifyInstance,
   options: RateLimitPluginOptions<Plans>,
 ) => Promise<void>) &
   // Other signatures of `register` know no plans, so they accept no plan name.
   FastifyPluginAsync<Omit<RateLimitPluginOptions, 'defaultPlan'> & { readonly defaultPlan?: undefined }> & {
-    /** Set by fastify-plugin. Without it this would be the type of any function that is registered. */
+    /** Set by fastify-plugin. Without it, this would be the type of any registered function. */
     readonly default: unknown
   }
 
@@ -102,7 +102,7 @@ function plugin(app: FastifyInstance, options: RateLimitPluginOptions): Promise<
   if (typeof app?.addHook === 'function') return addTo(app, options)
   const problem = `it is a plugin, so register it instead of calling it: ${fastify.mounting}`
   const error = new ConfigError('rateLimit', problem)
-  // With a second argument it was added as a hook, and a hook that throws synchronously ends the process.
+  // With a second argument, it was added as a hook, and a hook that throws synchronously ends the process.
   if (options !== undefined) return Promise.reject(error)
   return atCaller(plugin, () => {
     throw error
@@ -115,7 +115,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   // Added first, so that the limiter is closed even if the rest of the start fails.
   if (!given.limiter) app.addHook('onClose', () => http.limiter.close())
   const decided = Symbol('tollgate.decided')
-  // Declared, so that requests have it from the start: else marking one would change its hidden class.
+  // Declared, so that requests have it from the start. Otherwise marking one would change its hidden class.
   app.decorateRequest(decided)
   const rateLimit: FastifyInstance['rateLimit'] = (own) => {
     if (own === undefined) return createHook(() => http, decided)
@@ -126,7 +126,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   const ofRoutes = new WeakMap<object, Http>()
   const find: Find = (server, config, of) => {
     if (config?.rateLimit === false) return undefined
-    // With several registrations around a route, its options apply to the innermost one, and there to the last.
+    // If several registrations surround a route, its options apply to the innermost one, and there to the last.
     if (config?.rateLimit === undefined || server.rateLimit !== rateLimit) return http
     if (needsGroup(config.rateLimit)) config.rateLimit = inGroup(config.rateLimit, of.routeOptions)
     const own = config.rateLimit as object
@@ -153,7 +153,7 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
 function createHttp(app: FastifyInstance, options: RateLimitPluginOptions): Http {
   try {
     const { hook, ...given } = options
-    // What is no object of options is refused as it was given.
+    // What is not an options object is passed on unchanged, so that the error shows it as it was given.
     const own = 'hook' in Object(options) ? given : options
     if (hook === undefined || STAGES.includes(hook)) return createHttpLimiter(fastify, own)
     throw ConfigError.wrong('hook', hook, `one of ${STAGES.map((stage) => `'${stage}'`).join(', ')}`)
@@ -162,10 +162,10 @@ function createHttp(app: FastifyInstance, options: RateLimitPluginOptions): Http
   }
 }
 
-/** Adds the name of the plugin that registered this one, since the line that did it is on no stack any more. */
+/** Adds the name of the plugin that registered this one, since the line that did so is no longer on the stack. */
 function registeredIn({ pluginName }: FastifyInstance, error: unknown): unknown {
   const [around = ''] = pluginName.split(' -> ')
-  // A plugin without a name goes by its source.
+  // Fastify names a plugin without a name by its source.
   const isNamed = around !== 'fastify' && /^[\w@./-]{1,64}$/.test(around)
   if (!isNamed || !(error instanceof ConfigError)) return error
   return new ConfigError(error.path, `${error.problem} (registered in the plugin ${around})`)
@@ -180,7 +180,7 @@ function createRoute(http: Http, own: RouteRateLimitOptions & { readonly hook?: 
   throw new ConfigError(path === '' ? 'hook' : `${path}.hook`, problem)
 }
 
-/** Whether a route has a limit, and no group to count it in. */
+/** Whether a route has a limit, but no group to count it in. */
 function needsGroup(own: unknown): own is RouteRateLimitOptions {
   const { limit, group } = (own ?? {}) as RouteRateLimitOptions
   return limit !== undefined && typeof limit !== 'function' && group === undefined
@@ -207,24 +207,24 @@ function decorate(app: FastifyInstance, ours: Pick<FastifyInstance, 'rateLimit' 
   else app.decorate('rateLimit', ours.rateLimit).decorate('rateLimiter', ours.rateLimiter)
 }
 
-/** Refuses a plugin that was registered after all routes, or in a context without routes: it would limit nothing. */
+/** Refuses a plugin that would limit nothing: it was registered after all routes, or in a context without routes. */
 function refuseUnlessEmpty(app: FastifyInstance): void {
   const routes = app.printRoutes({ commonPrefix: false })
   if (routes.startsWith('(empty')) return
   const problem =
     'nothing is limited, since all routes were declared before rateLimit or on another instance: write `await ' +
-    'app.register(rateLimit, { ... })` before the routes, on the instance that has them (a plugin of yours that ' +
-    `registers it for others needs fastify-plugin). The routes of the application:\n${routes}`
+    'app.register(rateLimit, { ... })` before the routes, on the instance that has them (if a plugin of yours ' +
+    `registers it for others, wrap that plugin in fastify-plugin). The application's routes:\n${routes}`
   throw new ConfigError('', problem)
 }
 
-/** How many requests that were counted by address are checked. After these, the stage is assumed to be right. */
+/** How many requests counted by address are checked. After these, the stage is assumed to be right. */
 const LOOKS = 20
 
 /**
- * Warns once when `identify` finds no subject in the stage that the user chose, but finds one after `preHandler`. Then
- * authentication runs in a later stage, and all requests are counted by address. This is checked after `preHandler` and not once
- * the response is over, since a handler may log somebody in.
+ * Warns once if `identify` finds no subject in the stage that the user chose, but finds one after `preHandler`. Then
+ * authentication runs in a later stage, and all requests are counted by address. The check comes before the handler, since a
+ * handler may log a user in.
  */
 function warnOfLateIdentity(
   app: FastifyInstance,
@@ -240,7 +240,7 @@ function warnOfLateIdentity(
     if (!found.some(isSomebody)) return
     left = 0
     watch.isLate(
-      `identify found no subject in the stage ${stage}, so a request counted by address, but found one after preHandler: ` +
+      `identify found no subject in the stage ${stage}, so a request counted by address. But it found one after preHandler: ` +
         "authentication runs after the limiter. Leave `hook` out, or set hook: 'preHandler'.",
     )
   }
@@ -256,16 +256,16 @@ function warnOfLateIdentity(
 }
 
 /**
- * Plugin for Fastify 5 that holds every subject to the limits of its plan, in the context it is registered in. The
- * decision is at `request.rateLimit`. Errors thrown by `identify`, `cost`, `skip` or `onDenied` go to Fastify's error
- * handling. If the application has set an error handler, denials go there, too, as `LimitedError`.
+ * Plugin for Fastify 5 that limits each subject by its plan, in the context where you register it. A request over its limits is
+ * answered with 429. The decision is in `request.rateLimit`. Errors thrown by `identify`, `cost`, `skip` or `onDenied` go to
+ * Fastify's error handling. If the application has its own error handler, denials go there, too, as `LimitedError`.
  *
  * @throws {ConfigError} from `register` or `ready`, when an option is wrong
  * @example
  * await app.register(rateLimit, {
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
  *   identify: ({ user }) => user && { id: user.id, plan: user.plan },
- *   store: redisStore(redis), // a client of yours, set as docs/operations/redis.md says
+ *   store: redisStore(redis), // your client, with the settings from docs/operations/redis.md
  * })
  * app.get('/reports', { config: { rateLimit: { cost: 5 } } }, handler)
  */

@@ -1,7 +1,8 @@
 import type { FastifyContextConfig, FastifyRequest, RouteOptions } from 'fastify'
 
-/** The stages of a request before its handler, in order. */
+/** A request's stages before its handler, in order. */
 export const STAGES = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
+/** The name of a stage in which requests can be limited. */
 export type Stage = (typeof STAGES)[number]
 
 type Hook = (...args: never[]) => unknown
@@ -10,8 +11,8 @@ type Hook = (...args: never[]) => unknown
 const lastOf = new WeakMap<RouteOptions, Map<Stage, Hook[]>>()
 
 /**
- * Adds a hook to a route while the route is declared. The hook runs after all others of its stage: Fastify runs the
- * hooks of a context before those of a route, and this one stays last even if other plugins change the route's list.
+ * Adds a hook to a route while the route is declared. The hook runs after all others of its stage: Fastify runs a context's
+ * hooks before a route's, and this one stays last even if other plugins change the route's list.
  */
 export function addLast(route: RouteOptions, stage: Stage, hook: Hook): void {
   const stages = lastOf.get(route) ?? new Map<Stage, Hook[]>()
@@ -27,8 +28,8 @@ export function addLast(route: RouteOptions, stage: Stage, hook: Hook): void {
 }
 
 /**
- * Replaces the route's hook list by an accessor that moves the last hooks to the end at each read. Fastify reads the
- * list once all plugins are loaded. Other plugins may read and change it before.
+ * Replaces the route's hook list with an accessor that moves the last hooks to the end at each read. Fastify reads the list once
+ * all plugins are loaded. Other plugins may read and change it before.
  */
 function arrangeWhenRead(route: RouteOptions, stage: Stage, last: readonly Hook[]): void {
   let given: unknown = route[stage]
@@ -51,9 +52,8 @@ function arrangeWhenRead(route: RouteOptions, stage: Stage, last: readonly Hook[
 }
 
 /**
- * Adds a hook at the end of a stage while that stage runs. For routes that were declared before the plugin was
- * registered, and for requests that match no route. Fastify has no public API for this, so the hook is added to
- * Fastify's internal list of the route.
+ * Adds a hook at the end of a stage while that stage runs: for routes declared before the plugin was registered, and for
+ * requests that match no route. Fastify has no public API for this, so the hook goes into Fastify's internal list of the route.
  *
  * @returns false when this version of Fastify has no such list
  */
@@ -69,7 +69,7 @@ export function runLast(request: FastifyRequest, stage: Stage, hook: Hook): bool
 type RouteContext = Partial<Record<Stage, unknown>> & { readonly config?: FastifyContextConfig }
 
 const CONTEXT = 'fastify.context'
-/** Where requests have it. Each copy of Fastify has a symbol of its own: for another one this finds nothing. */
+/** Where requests have it. Each copy of Fastify has its own symbol, so another copy's symbol finds nothing. */
 let contextSymbol: symbol | undefined
 
 function contextOf(request: FastifyRequest): RouteContext | undefined {
@@ -80,7 +80,7 @@ function contextOf(request: FastifyRequest): RouteContext | undefined {
   return contextSymbol && given[contextSymbol]
 }
 
-/** The config of a request's route. `routeOptions` has it, too, but makes an object of all options at each read. */
+/** The config of a request's route. `routeOptions` has it, too, but makes a new object of all options at each read. */
 export function configOf(request: FastifyRequest): FastifyContextConfig {
   return contextOf(request)?.config ?? request.routeOptions.config
 }

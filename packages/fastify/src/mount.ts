@@ -12,9 +12,9 @@ export interface Route {
 }
 
 /**
- * Finds the limiter of a route; undefined if the route is not limited.
+ * Finds a route's limiter; undefined if the route is not limited.
  *
- * @param config of this route alone: a limit without a group is given one there
+ * @param config this route's own: a limit without a group gets one there
  * @param of     has the route; read only if the group or an error needs it
  * @throws {ConfigError} when the route's options are wrong
  */
@@ -31,18 +31,18 @@ interface Position {
   readonly isLast: boolean
 }
 
-/** After authentication in any stage, and before the handler. */
+/** After authentication, whatever its stage, and before the handler. */
 const BEHIND_ALL: Position = { stage: 'preHandler', isLast: true }
-/** Before authentication, so that it is protected and denied requests cost least. */
+/** Before authentication, so that it is protected and denied requests are cheapest. */
 const IN_FRONT: Position = { stage: 'onRequest', isLast: false }
 
 /**
- * Limits the requests of a context: of its routes and those of nested contexts, no matter when they are declared, and
- * requests below its prefix that match no route. Each request is decided once.
+ * Limits a context's requests: those of its routes and of nested contexts, whenever they are declared, and those below its
+ * prefix that match no route. Each request is decided once.
  *
- * @param decided marks the requests that were decided already, and the config of routes that have a hook by addLast
+ * @param decided marks the requests that were already decided, and the config of routes that have a hook by addLast
  * @param stage   the option `hook`
- * @returns       tells whether a route was declared since this call
+ * @returns       a function that returns whether a route was declared since this call
  */
 export function mount(
   app: FastifyInstance,
@@ -56,7 +56,7 @@ export function mount(
     const isBelow = matcherOf(app.prefix)
     const findUnknown: FindForRequest = (request) =>
       request.is404 && isBelow(request.url) ? findFor(request) : undefined
-    // Unless the prefix has a not-found handler, these requests run the handler and the hooks of an outer context.
+    // Unless the prefix has a not-found handler, these requests run an outer context's handler and hooks.
     for (const around of contextsAround(app)) decideIn(around, findUnknown, { decided, stage })
   }
 
@@ -78,7 +78,7 @@ export function mount(
 type FindForRequest = (request: FastifyRequest) => Http | undefined
 
 /**
- * Makes a context decide the requests for which `findIn` finds a limiter, except those of routes with a hook of their own.
+ * Makes a context decide the requests for which `findIn` finds a limiter, except for routes with their own hook.
  *
  * @returns the hook that decides them, to add where it has to come last
  */
@@ -100,19 +100,19 @@ function decideIn(
   return decideLast
 }
 
-/** Fastify makes each context an object whose prototype is the context around it. */
+/** In Fastify, each context is an object whose prototype is the context around it. */
 function contextsAround(app: FastifyInstance): FastifyInstance[] {
   const around = Object.getPrototypeOf(app) as Partial<FastifyInstance> | null
   if (typeof around?.addHook !== 'function') return []
   return [around as FastifyInstance, ...contextsAround(around as FastifyInstance)]
 }
 
-/** A parameter of a path, such as `:shop` or `:id(^\\d+$)`; or a colon, which is written twice. */
+/** A path's parameter, such as `:shop` or `:id(^\\d+$)`; or a literal colon, which is written twice. */
 const PARAMETER = /(::|:\w+(?:\([^)]*\))?)/
 
 /**
  * @param prefix such as `/shops/:shop`
- * @returns tells whether a URL is the prefix, or below it
+ * @returns a function that returns whether a URL is the prefix, or below it
  */
 function matcherOf(prefix: string): (url: string) => boolean {
   const parts = prefix
@@ -133,9 +133,9 @@ function positionFor({ isByAddress }: Http, stage: Stage | undefined): Position 
 }
 
 /**
- * Whether the request must be decided now, by the hook that runs in the stage `own`.
+ * Whether the hook that runs in the stage `own` must decide the request now.
  *
- * @param runsLast arranges that the request is decided after all other hooks of the stage; returns whether it could
+ * @param runsLast tries to arrange that the request is decided after the stage's other hooks; returns whether it succeeded
  */
 function isAt(own: Stage, position: Position, runsLast: () => boolean): boolean {
   if (position.stage !== own) return false
@@ -147,14 +147,14 @@ function isAt(own: Stage, position: Position, runsLast: () => boolean): boolean 
 
 let mayWarn = true
 
-/** Warns once per process, since the reason is the version of Fastify. */
+/** Warns once per process, since the cause is Fastify's version. */
 function warnOfOrder(): void {
   if (!mayWarn) return
   mayWarn = false
   warn(
     'TOLLGATE_HOOK_ORDER',
-    'This version of Fastify is not known to @tollgate/fastify. Requests of routes that were declared before the plugin ' +
-      'was registered, and those that match no route, are decided before hooks that were added later, so `identify` does ' +
-      'not find what those leave. Register the plugin before the routes and after authentication.',
+    '@tollgate/fastify does not know this version of Fastify. It decides some requests before hooks that were added later, so ' +
+      '`identify` does not find what those hooks store. This concerns routes declared before the plugin was registered, and ' +
+      'requests that match no route. Register the plugin before the routes and after authentication.',
   )
 }

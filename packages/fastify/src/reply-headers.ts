@@ -2,12 +2,12 @@ import type { FastifyReply } from 'fastify'
 
 const PENDING = Symbol('tollgate.pendingHeaders')
 
-/** Headers of ours that Fastify keeps until it sends its reply. */
+/** Tollgate's headers, which Fastify keeps until it sends its reply. */
 interface Pending {
   readonly reply: FastifyReply
   /** In lower case. */
   names: string[]
-  /** The method before ours. */
+  /** The response's own method, which ours calls. */
   readonly writeHead: WriteHead
 }
 
@@ -18,7 +18,7 @@ interface Raw extends Pick<FastifyReply['raw'], 'hasHeader' | 'removeHeader' | '
 
 type WriteHead = (status: number, text?: unknown, headers?: unknown) => unknown
 
-/** The names in lower case, as Fastify sends all headers. Cached, since making them takes longer than the rest of `setHeader`. */
+/** Names in lower case, as Fastify sends all headers. Cached, since making one takes longer than the rest of `setHeader`. */
 const lowerCase = new Map<string, string>()
 
 function toLowerCase(name: string): string {
@@ -28,8 +28,8 @@ function toLowerCase(name: string): string {
 }
 
 /**
- * Sets a header of Fastify's reply, since headers of Node's response take longer to send. Fastify leaves its headers out
- * if the application writes to Node's response directly, such as an event stream: then `writeHead` adds this one.
+ * Sets a header on Fastify's reply, since headers on Node's response take longer to send. If the application writes to Node's
+ * response directly, as for an event stream, Fastify does not send its headers. Then `writeHead` adds this one.
  */
 export function setHeader(reply: FastifyReply, name: string, value: string): void {
   const lower = toLowerCase(name)
@@ -60,7 +60,7 @@ function writeHead(this: Raw, status: number, text?: unknown, headers?: unknown)
   return pending.writeHead.call(this, status, text, headers)
 }
 
-/** Whether these are the headers of the reply, which Fastify sends. */
+/** Whether these headers include ours, as they do when Fastify sends the reply. */
 function hasAll(headers: unknown, { names }: Pending): boolean {
   if (typeof headers !== 'object' || headers === null) return false
   for (let i = 0; i < names.length; i += 1) if (!((names[i] as string) in headers)) return false
@@ -74,8 +74,8 @@ function addTo(raw: Raw, { reply, names }: Pending): void {
     try {
       raw.setHeader(name, value)
     } catch {
-      // The application has set a value that Node refuses. Fastify has caught that error and now calls again without headers,
-      // to answer 500. Another error would end the process.
+      // The application has set a value that Node refuses. Fastify has caught that error and calls again without headers, to
+      // answer 500. Another error would end the process.
     }
   }
 }

@@ -20,7 +20,7 @@ export * from '@tollgate/core'
 
 declare module 'koa' {
   interface DefaultState {
-    /** Tollgate's decision on this request; undefined when it was not limited. */
+    /** Tollgate's decision on this request; undefined if it was not limited. */
     rateLimit?: Decision
   }
 }
@@ -34,8 +34,7 @@ const koa: HttpAdapter<Context, Response> = {
   ip: (ctx) => ctx.ip,
   hasLeft: (ctx) => hasLeft(ctx.socket),
   trustsProxy: (ctx) => ctx.app.proxy,
-  // With another proxyIpHeader clients cannot choose their address: a proxy that uses such a header always sets it
-  // itself.
+  // With another proxyIpHeader, clients cannot choose their address: a proxy that uses such a header always sets it itself.
   trustsAll: ({ app }) => app.proxy && !(app.maxIpsCount > 0) && app.proxyIpHeader === 'X-Forwarded-For',
   route: routeOf,
   attach: (ctx, decision, property) => void (ctx.state[property] = decision),
@@ -47,12 +46,12 @@ const koa: HttpAdapter<Context, Response> = {
   setStatus: (response, status) => {
     const before = response.status
     response.status = status
-    // Koa sets its text, too, which would stay if the application set the status of Node's response. HTTP/2 has none.
+    // Koa also sets the status text, which would stay if the application set the status on Node's response. HTTP/2 has none.
     if (response.req.httpVersionMajor < 2) response.message = ''
     return before
   },
   end: (response, { status, contentType, body }) => {
-    // An earlier middleware may have set this to false, to answer through Node's response itself.
+    // Earlier middleware may have set this to false, to answer through Node's response itself.
     response.ctx.respond = true
     response.status = status
     // Not `response.type`, which adds a charset to some media types.
@@ -70,8 +69,8 @@ function routeOf({
 }
 
 /**
- * When Koa answers an error, it removes all response headers and sets those of `error.headers`. So ours are added to
- * the error while Koa answers, and removed afterwards: the same error object may be thrown for other clients.
+ * When Koa answers an error, it replaces all response headers with `error.headers`. So ours are added to the error while Koa
+ * answers. They are removed afterwards, since the same error object may be thrown for other clients.
  */
 function keepHeaders(ctx: Context, more: readonly string[] = []): void {
   const answer = ctx.onerror
@@ -95,35 +94,36 @@ function keepHeaders(ctx: Context, more: readonly string[] = []): void {
   }
 }
 
-/** Middleware with its limiter, for events, `reset`, `setPlans` and `close`. */
+/** What `rateLimit` returns: middleware, with its limiter and a method for routes with other options. */
 export type RateLimitMiddleware<Plans extends string = string> = Middleware & {
+  /** The middleware's limiter: for events, `reset`, `setPlans` and `close`. */
   readonly limiter: Limiter<Plans>
   /**
-   * Middleware for a route that costs more, has limits on top, or counts in another group. Declare such a route above
-   * `app.use(limit)`: then a request is decided once, for everything that the route asks, and `limit` does not count it again.
-   * Below it, `limit` has taken a part already and the route takes the rest. If that does not fit, the request is denied, and
-   * everything goes back.
+   * Makes middleware for a route that costs more, has limits on top, or counts in another group. Declare the route above
+   * `app.use(limit)`: then each request is decided once, with the route's options, and `limit` does not count it again. Below
+   * it, `limit` has already taken units, and the route takes what is missing. If that does not fit, the request is denied and
+   * all its units go back.
    *
    * @throws {ConfigError} when an option is wrong
    * @example
    * router.post('/export', limit.route({ cost: 10 }), handler)
    * router.post('/login', limit.route({ stacked: { login: '5/min' } }), handler)
    * app.use(router.routes())
-   * app.use(limit) // and below it the routers of all other routes
+   * app.use(limit) // the routers of all other routes follow
    */
   route(options: RouteOptions<Context, Response>): Middleware
 }
 
 /**
- * Middleware for Koa 2 and 3 that holds every subject to the limits of its plan. The decision is at
- * `ctx.state.rateLimit`. Errors thrown by `identify`, `cost`, `skip` or `onDenied` go on to Koa.
+ * Makes middleware for Koa 2 and 3 that limits each subject by its plan. A request over its limits is answered with 429. The
+ * decision is in `ctx.state.rateLimit`. Errors thrown by `identify`, `cost`, `skip` or `onDenied` go to Koa's error handling.
  *
- * @throws {ConfigError} when an option is wrong: by this call, never by a request
+ * @throws {ConfigError} when an option is wrong. This call throws it, never a request
  * @example
  * app.use(rateLimit({
  *   plans: { free: '100/min', pro: ['50/s burst 100', '5000000/month'] },
  *   identify: ({ state: { user } }) => user && { id: user.id, plan: user.plan },
- *   store: redisStore(redis), // a client of yours, set as docs/operations/redis.md says
+ *   store: redisStore(redis), // your client, with the settings from docs/operations/redis.md
  * }))
  */
 export function rateLimit<Plans extends string = string>(
