@@ -7,12 +7,12 @@ interface Reaction {
   readonly isOfRequest?: true
 }
 
-/** Errors of Memcached and of its clients; the first match counts. */
+/** Errors from Memcached and from its clients; the first match counts. */
 const REACTIONS: readonly Reaction[] = [
   {
     matches: /non-numeric|Non-numeric|INCR on non|not a counter of Tollgate/i,
     reason: 'foreign-value',
-    says: 'the key of this request holds a value that Tollgate did not write; delete it, or give the store its own prefix',
+    says: "this request's key holds a value that Tollgate did not write: delete it, or give the store its own prefix",
     isOfRequest: true,
   },
   {
@@ -31,14 +31,15 @@ const REACTIONS: readonly Reaction[] = [
     says: 'this server lacks a command; Tollgate needs Memcached 1.6.13 or newer, or a client of the package memjs or memcached',
   },
   {
-    matches: /unknown response|is no reply of Memcached|wrong version number|EPROTO|packet length too long/i,
+    matches:
+      /unknown response|is not a reply of Memcached|wrong version number|EPROTO|packet length too long/i,
     reason: 'protocol',
-    says: 'what answered is no Memcached, or only one side uses TLS: check host and port',
+    says: 'what answered is not Memcached, or only one side uses TLS: check host and port',
   },
   {
     matches: /timed out|timeout|no reply/i,
     reason: 'timeout',
-    says: 'Memcached did not answer in time: see whether it hangs, or the network does',
+    says: 'Memcached did not answer in time: check whether it or the network hangs',
   },
   {
     matches: /ECONNREFUSED/,
@@ -48,7 +49,7 @@ const REACTIONS: readonly Reaction[] = [
   {
     matches: /ENOTFOUND|EAI_AGAIN/,
     reason: 'unreachable',
-    says: 'the host of Memcached was not found: check its name',
+    says: 'the Memcached host was not found: check its name',
   },
   {
     matches: /ECONN|EPIPE|ENOENT|EHOST|ENET|closed|not available|No servers|connect|socket/i,
@@ -57,7 +58,7 @@ const REACTIONS: readonly Reaction[] = [
   },
 ]
 
-/** An error of Memcached or of its client, as a store's. */
+/** An error from Memcached or from its client, as a store error. */
 export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown
   const text = thrown instanceof Error ? thrown.message : String(thrown)
@@ -67,7 +68,7 @@ export function storeErrorOf(thrown: unknown): StoreError {
   return new StoreError(`${says} (${text.slice(0, 200)})`, { reason, isOfRequest, cause: thrown })
 }
 
-/** The error for a counter that holds what Tollgate did not write. */
+/** The error for a counter with a value that Tollgate did not write. */
 export function foreignValue(): StoreError {
   return storeErrorOf(new Error('not a counter of Tollgate'))
 }

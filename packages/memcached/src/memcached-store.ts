@@ -3,33 +3,36 @@ import { portOf, type Memcached } from './clients/index.js'
 import type { Connect } from './connection/connection.js'
 import { CountingStore } from './counting-store.js'
 
+/** The options of `memcachedStore`. */
 export interface MemcachedStoreOptions {
   /** The beginning of every key: 1 to 64 letters, digits or `_.:-`. Default: `tollgate`. */
   readonly prefix?: string | undefined
   /**
-   * The most counters that this process knows: one for each limit of a subject. What it knows saves trips, and tells it when
-   * Memcached lost a counter. Default: 100 000, in 60 to 90 MB.
+   * The most counters that this process remembers, one for each limit of a subject. That saves round trips, and shows when
+   * Memcached has lost a counter. Default: 100 000, which take 60 to 90 MB.
    */
   readonly maxCounters?: number | undefined
   /**
-   * Opens connections to servers, such as with TLS: `({ host, port }) => tls.connect({ host, port })`. Not for a client, which has
-   * its own. Default: `connect` of node:net.
+   * Opens connections to servers, for example with TLS: `({ host, port }) => tls.connect({ host, port })`. Not for a client, which
+   * opens its own. Default: `connect` of node:net.
    */
   readonly connect?: Connect | undefined
-  /** Returns the time in ms since 1970, in place of the common clock; for tests. Counters then stay an hour longer. */
+  /** For tests: returns the time in ms since 1970, instead of the common clock. Counters then stay an hour longer. */
   readonly now?: (() => number) | undefined
 }
 
 /**
- * Counts in Memcached 1.6.13 or newer, shared by every process that uses the same servers and prefix: two counters for a
- * sliding window, one for a fixed one. A limit that names no algorithm is a sliding window. One trip a decision.
+ * Makes a store that counts in Memcached 1.6.13 or newer. All processes with the same servers and prefix share the counts. A
+ * decision takes one round trip. A limit that names no algorithm is a sliding window.
  *
- * Memcached cannot count a log, a bucket or requests in flight, and grants no leases: limits that need it are refused when the
- * limiter is made. docs/operations/memcached.md says what holds when it evicts, restarts or fails.
+ * Memcached counts only fixed and sliding windows: no logs, buckets or requests in flight. It grants no leases. Limits that need
+ * any of these are refused when the limiter is made. docs/operations/memcached.md says what holds if it evicts, restarts or fails.
  *
- * @param servers the address of a server (`host:port`), several of them, or a client of the package memjs or memcached, which
- *                stays yours. Give every process the same servers in the same order
- * @throws {ConfigError} when the servers are none, or an option is wrong
+ * @param servers a server's address (`host:port`), a list of them, or a client of the package memjs or memcached, which stays
+ *                yours. Give every process the same servers in the same order
+ * @throws {ConfigError} when it is neither servers nor a client, or an option is wrong
+ * @example
+ * const limiter = createLimiter({ limit: '100/min', store: memcachedStore('127.0.0.1:11211') })
  */
 export function memcachedStore(servers: Memcached, options: MemcachedStoreOptions = {}): Store {
   return atCaller(memcachedStore, () => makeStore(servers, options))
@@ -55,7 +58,7 @@ function makeStore(servers: Memcached, options: MemcachedStoreOptions): Store {
 
 const OPTIONS = ['prefix', 'maxCounters', 'connect', 'now']
 
-/** @throws {ConfigError} when it is no object, or has an option that does not exist, which is most likely a typo */
+/** @throws {ConfigError} when it is not an object, or has an option that does not exist, most likely by a typo */
 function needOptions(options: unknown): void {
   if (Object.prototype.toString.call(options) !== '[object Object]') {
     throw ConfigError.wrong('memcachedStore', options, `an object of options: ${OPTIONS.join(', ')}`)

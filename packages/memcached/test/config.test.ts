@@ -14,7 +14,7 @@ test.each<[unknown, object, RegExp]>([
   [undefined, {}, /^servers: got undefined, expected a server such as '127.0.0.1:11211'/],
   [{}, {}, /^servers: got .*, expected a server .* or a client of the package memjs or memcached/],
   [[], {}, /^servers: got an empty array, expected a server/],
-  ['h:1,h2:1', {}, /^servers: got a string of 8 characters, expected .*, several as a list/],
+  ['h:1,h2:1', {}, /^servers: got a string of 8 characters, expected .*, or several as a list/],
   ['memcached://h:1', {}, /^servers: .*, without a scheme/],
   ['h:0', {}, /^servers: got a string of 3 characters/],
   ['-', {}, /^servers: got a string of 1 character, /],
@@ -30,7 +30,7 @@ test.each<[unknown, object, RegExp]>([
   [
     { perform() {}, incrSeq() {} },
     { connect() {} },
-    /^connect: it opens connections to servers, and a client has its own/,
+    /^connect: it opens connections to servers, but a client opens its own/,
   ],
 ])('memcachedStore(%p, %p) is refused', (servers, options, message) => {
   expect(() => memcachedStore(servers as Memcached, options)).toThrow(message)
@@ -81,7 +81,7 @@ test.each([
   const faults: string[] = []
   limiter.on('storeError', ({ message }) => void faults.push(message))
   expect((await limiter.consume('acme')).source).toBe('local')
-  expect(faults[0]).toContain('connect gave no socket')
+  expect(faults[0]).toContain('connect must return a socket')
   await limiter.close()
   await new Promise(setImmediate)
   expect(unhandled).toEqual([])

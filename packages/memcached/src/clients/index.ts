@@ -6,20 +6,20 @@ import { isMemjs, MemjsPort, type MemjsClient } from './memjs.js'
 import { isNodeMemcached, NodeMemcachedPort, type NodeMemcachedClient } from './node-memcached.js'
 import type { MemcachedPort } from './port.js'
 
-/** Where Memcached is: the address of a server, several of them, or a client of the package memjs or memcached. */
+/** Where Memcached is: a server's address, a list of addresses, or a client of the package memjs or memcached. */
 export type Memcached = string | readonly string[] | MemjsClient | NodeMemcachedClient
 
 const EXPECTED =
   "a server such as '127.0.0.1:11211', a list of servers, or a client of the package memjs or memcached"
 
-/** @throws {ConfigError} when it is none of these */
+/** @throws {ConfigError} when it is neither servers nor a client */
 export function portOf(given: unknown, connect: Connect | undefined): MemcachedPort {
   if (typeof given === 'string') return new OwnPort([readAddress(given, 'servers')], connect)
   if (Array.isArray(given)) return new OwnPort(addressesOf(given), connect)
   if (connect !== undefined) {
     throw new ConfigError(
       'connect',
-      'it opens connections to servers, and a client has its own: leave it out',
+      'it opens connections to servers, but a client opens its own: leave it out',
     )
   }
   if (isMemjs(given)) return new MemjsPort(given)

@@ -1,24 +1,28 @@
 import { storeErrorOf } from '../errors.js'
 import type { Command, MemcachedPort, Reply, Take } from './port.js'
 
-/** What a response of memjs has, as its `perform` gives it. */
+/** A response as memjs's `perform` passes it on. */
 interface Response {
   readonly header: { readonly status: number; readonly cas: Buffer }
   readonly val: Buffer
 }
 
-/** The parts of a memjs client that are used: `perform` is its way to send any command of the binary protocol. */
+/** What Tollgate uses of a client from the package `memjs`. */
 export interface MemjsClient {
+  /** The number of the latest command. */
   seq: number
-  /** Each with its socket while it has one, and what has arrived of the next response. */
+  /** The servers: each with its socket while it has one, and with what has arrived of its next response. */
   readonly servers: readonly { _socket?: unknown; responseBuffer?: Buffer }[]
+  /** Counts `seq` up for the next command. */
   incrSeq(): void
+  /** Sends any command of the binary protocol. */
   perform(
     key: string,
     request: Buffer,
     seq: number,
     callback: (error: Error | null, response: Response) => void,
   ): void
+  /** Asks each server for its statistics, which include its time. */
   stats(
     callback: (error: Error | null, server: string, stats: Readonly<Record<string, string>> | null) => void,
   ): void
@@ -35,13 +39,13 @@ const OK = 0
 const NOT_FOUND = 1
 const EXISTS = 2
 const NOT_STORED = 5
-/** This time to live of a counter means: do not make it. */
+/** As a counter's time to live, this means: do not make it. */
 const NOT_MADE = 0xffffffff
 const HEADER = 24
-/** How often two processes may make one counter at the same moment. */
+/** The most attempts to make a counter that another process makes at the same moment. */
 const MOST_TRIES = 5
 
-/** memjs speaks the binary protocol: a counter is made by the command that adds to it. */
+/** Reaches Memcached through memjs, which speaks the binary protocol: the command that adds to a counter also makes it. */
 export class MemjsPort implements MemcachedPort {
   readonly isOwn = false
   readonly shards = 1
@@ -58,7 +62,7 @@ export class MemjsPort implements MemcachedPort {
   }
 
   serverTime(): Promise<number | undefined> {
-    // Of several servers the first one that answers tells. The caller does not wait for long.
+    // If there are several servers, the first answer counts. The caller does not wait for long.
     return new Promise((resolve) => {
       this.#client.stats((error, _, stats) => {
         const time = Number(stats?.['time'])
@@ -67,7 +71,7 @@ export class MemjsPort implements MemcachedPort {
     })
   }
 
-  // Not by its `increment`, which returns a wrong number for values of more than 32 bits.
+  // Not by the client's `increment`, which returns a wrong number for values of more than 32 bits.
   #send(command: Command, tries = 1): Promise<Reply> {
     const client = this.#client
     return new Promise((resolve, reject) => {
@@ -78,7 +82,7 @@ export class MemjsPort implements MemcachedPort {
           return reject(storeErrorOf(error))
         }
         const { status } = response.header
-        // Another process has made the counter at the same moment: now there is one to add to.
+        // Another process made the counter at the same moment, so now there is one to add to.
         if (command.kind === 'take' && status === NOT_STORED && tries < MOST_TRIES) {
           return this.#send(command, tries + 1).then(resolve, reject)
         }
@@ -88,8 +92,8 @@ export class MemjsPort implements MemcachedPort {
   }
 
   /**
-   * Where a connection is lost in the middle of a response, memjs puts the responses of the next one behind what it has of it,
-   * and understands none of them any more.
+   * If a connection is lost in the middle of a response, memjs keeps that half and appends the next connection's responses to it.
+   * Then it understands none of them.
    */
   #forgetHalves(): void {
     for (const server of this.#client.servers) {
@@ -122,7 +126,7 @@ function requestOf(command: Command, seq: number): Buffer {
   request.writeUInt16BE(key.length, 2)
   request.writeUInt8(extras.length, 4)
   request.writeUInt32BE(extras.length + key.length + value.length, 8)
-  // As memjs writes its own: it finds the callback by this number.
+  // memjs finds the callback by this number, so write it as memjs does.
   request.writeUInt32BE(seq >>> 0, 12)
   if (kind === 'swap') request.write(command.token, 16, 'hex')
   extras.copy(request, HEADER)

@@ -2,11 +2,14 @@ import { warn } from '@tollgate/core/adapter'
 import { storeErrorOf } from '../errors.js'
 import type { Command, Looked, MemcachedPort, Reply, Take } from './port.js'
 
+/** Gets a command's error, or else its result. */
 type Callback = (error: unknown, result: unknown) => void
 
-/** The parts of a client of the package `memcached` that are used. */
+/** What Tollgate uses of a client from the package `memcached`. */
 export interface NodeMemcachedClient {
+  /** After an error, how long the client does not use a server, in ms. */
   readonly retry?: number
+  /** After how many errors the client gives a server up. */
   readonly failures?: number
   incr(key: string, units: number, callback: Callback): void
   decr(key: string, units: number, callback: Callback): void
@@ -20,7 +23,7 @@ export interface NodeMemcachedClient {
 
 export function isNodeMemcached(given: unknown): given is NodeMemcachedClient {
   const client = given as Partial<Record<keyof NodeMemcachedClient, unknown>> | null
-  // Redis clients have `incr`, too.
+  // Redis clients also have `incr`.
   return (
     typeof client?.incr === 'function' &&
     typeof client.gets === 'function' &&
@@ -28,16 +31,16 @@ export function isNodeMemcached(given: unknown): given is NodeMemcachedClient {
   )
 }
 
-/** The client forgets what it asked when a connection is lost: without an end the caller would wait for ever. */
+/** If a connection is lost, the client forgets its commands. Without this limit, their callers would wait for ever. In ms. */
 const LONGEST_REPLY_MS = 5000
-/** How often two processes may make one counter at the same moment. */
+/** The most attempts to make a counter that another process makes at the same moment. */
 const MOST_TRIES = 5
-/** A client that does not ask a server for longer than this after an error should do so sooner. */
+/** The longest that a client should leave a server alone after an error, in ms. */
 const LONGEST_RETRY_MS = 5000
-/** After so many errors the client runs the program `ping`, which can crash the process, and then waits for hours. */
+/** After `failures` errors, the client runs the program `ping`, which can crash the process, and then waits for hours. */
 const FEWEST_FAILURES = 1e6
 
-/** The package memcached: commands of the text protocol, one by one, over a pool of connections. */
+/** Reaches Memcached through the package memcached, which sends text commands one by one, over a pool of connections. */
 export class NodeMemcachedPort implements MemcachedPort {
   readonly isOwn = false
   readonly shards = 1
@@ -51,8 +54,8 @@ export class NodeMemcachedPort implements MemcachedPort {
     if (retry <= LONGEST_RETRY_MS && failures >= FEWEST_FAILURES) return
     warn(
       'TOLLGATE_MEMCACHED_CLIENT',
-      `After an error this client does not ask its server for ${retry} ms, and after ${failures} errors for hours: limits are then ` +
-        'held by each process alone. Make it with new Memcached(servers, { retry: 1000, failures: 1e9 })',
+      `After an error, this client does not use the server for ${retry} ms, and after ${failures} errors for hours. In that time ` +
+        'onStoreFailure decides. Create it with new Memcached(servers, { retry: 1000, failures: 1e9 }).',
     )
   }
 
@@ -85,7 +88,7 @@ export class NodeMemcachedPort implements MemcachedPort {
     const value = numberOf(await this.#call((done) => this.#client.incr(key, units, done)))
     if (value !== undefined || tries === 0) return value
     const isMade = await this.#call((done) => this.#client.add(key, String(initial), ttl, done))
-    // Another process has made the counter at the same moment: now there is one to add to.
+    // Another process made the counter at the same moment, so now there is one to add to.
     return isMade === true ? initial : this.#take(command, tries - 1)
   }
 
@@ -109,7 +112,7 @@ function firstOf(error: unknown): unknown {
   return Array.isArray(error) ? error[0] : error
 }
 
-/** The client gives an object with the key, which may have a namespace, and `cas`. */
+/** The client returns an object with `cas` and with the key, which may have a namespace. */
 function lookedOf(given: unknown): Looked | undefined {
   if (typeof given !== 'object' || given === null) return undefined
   const { cas, ...texts } = given as Record<string, unknown>
@@ -117,7 +120,7 @@ function lookedOf(given: unknown): Looked | undefined {
   return text === undefined ? undefined : { text, token: String(cas) }
 }
 
-/** The client says `false` of a counter that is not there. */
+/** For a counter that does not exist, the client returns `false`. */
 function numberOf(given: unknown): number | undefined {
   return typeof given === 'number' ? given : undefined
 }

@@ -1,19 +1,19 @@
 import { ConfigError } from '@tollgate/core/store'
 
-/** Where a server listens: as `connect` of node:net takes it. */
+/** Where a server listens, as node:net's `connect` takes it. */
 export type Address = { readonly host: string; readonly port: number } | { readonly path: string }
 
 const DEFAULT_PORT = 11211
 const EXPECTED = "a server such as '10.0.0.5:11211', '[::1]:11211' or '/run/memcached.sock'"
 
 /**
- * Reads the address of a server: `host`, `host:port`, `[ipv6]:port`, or the path of a Unix socket.
+ * Reads a server's address: `host`, `host:port`, `[ipv6]:port`, or a Unix socket's path.
  *
- * @param path where the user wrote it, for the error: `servers[0]`
+ * @param path where the user wrote it, for the error, such as `servers[0]`
  * @throws {ConfigError}
  */
 export function readAddress(given: unknown, path: string): Address {
-  // An address can come with a login, so an error tells its length only.
+  // An address can contain a login, so errors show only its length.
   if (typeof given !== 'string') throw ConfigError.wrong(path, given, EXPECTED)
   if (given.startsWith('/')) return { path: given }
   const [, v6, name, port] = /^(?:\[([\da-f:.]+)\]|(\w(?:[\w.-]*\w)?))(?::(\d{1,5}))?$/i.exec(given) ?? []
@@ -21,7 +21,7 @@ export function readAddress(given: unknown, path: string): Address {
   const number = port === undefined ? DEFAULT_PORT : Number(port)
   if (host === undefined || number < 1 || number > 65_535) {
     const remedy = given.includes(',')
-      ? ', several as a list'
+      ? ', or several as a list'
       : given.includes('//')
         ? ', without a scheme'
         : ''

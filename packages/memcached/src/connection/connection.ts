@@ -5,13 +5,13 @@ import { storeErrorOf } from '../errors.js'
 import type { Address } from './address.js'
 import { Reader } from './reader.js'
 
-/** Opens a socket to a server, such as by `connect` of node:tls. */
+/** Opens a socket to a server, for example with node:tls's `connect`. Must return the socket itself, not a promise. */
 export type Connect = (address: Address) => Socket
 
-/** What is sent together, and what becomes of its replies. */
+/** Text that is sent at once, and the reader of its replies. */
 export interface Exchange {
   readonly text: string
-  /** Takes the replies that have arrived. Returns true when it has all of its own. @throws for what is no reply */
+  /** Takes the replies that have arrived. Returns true once it has all its replies. @throws for what is not a reply */
   read(reader: Reader): boolean
   reject(error: StoreError): void
 }
@@ -21,13 +21,13 @@ interface Pending {
   readonly sentAtMs: number
 }
 
-/** A reply that takes longer does not come any more: the connection is given up. */
+/** If a reply takes longer, the connection is given up. In ms. */
 const LONGEST_REPLY_MS = 2000
 const LONGEST_CONNECT_MS = 1000
 
 /**
- * One connection to one server. Commands are sent at once, one after another, and replies come in the same order. When it
- * is lost, all that wait are told so, and the next exchange opens it anew: nothing is sent twice.
+ * One connection to one server. Commands are sent at once, one after another, and replies come in the same order. When the
+ * connection is lost, everything that waits is rejected, and the next exchange opens it again. Nothing is sent twice.
  */
 export class Connection {
   readonly #address: Address
@@ -53,17 +53,17 @@ export class Connection {
       socket.write(exchange.text)
       this.#timer ??= setTimeout(() => this.#checkAge(), LONGEST_REPLY_MS).unref()
     } catch (error) {
-      // What a user's `connect` throws.
+      // The user's `connect` can throw.
       exchange.reject(storeErrorOf(error))
     }
   }
 
-  /** A later exchange opens it again. */
+  /** Closes the connection. A later exchange opens it again. */
   close(): void {
     this.#lose(new Error('the store is closed'))
   }
 
-  /** Without it a connection that is silent, such as one that a firewall forgot, would be waited for until the process ends. */
+  /** Gives up a connection that is silent, such as one that a firewall forgot: it would be waited for until the process ends. */
   #checkAge(): void {
     this.#timer = undefined
     const [oldest] = this.#pending
@@ -77,9 +77,7 @@ export class Connection {
     const socket: unknown = this.#connect(this.#address)
     if (!isSocket(socket)) {
       drop(socket)
-      throw new Error(
-        'connect gave no socket: it must return what node:net or node:tls returns, and no promise',
-      )
+      throw new Error('connect must return a socket of node:net or node:tls, not a promise of one')
     }
     this.#reader = new Reader()
     socket.setNoDelay(true)
@@ -89,7 +87,7 @@ export class Connection {
       else socket.destroy()
     }
     socket.once('connect', () => socket.setTimeout(0))
-    socket.on('timeout', () => lose(new Error('timed out while it connected')))
+    socket.on('timeout', () => lose(new Error('timed out while connecting')))
     socket.on('error', lose)
     socket.on('close', () => lose(new Error('the connection closed')))
     socket.on('data', (chunk) => {
@@ -106,11 +104,11 @@ export class Connection {
         if (!first.exchange.read(reader)) break
         this.#pending.shift()
       }
-      // It would be taken for the next command's reply, and every reply after it for that of the next but one.
+      // It would be taken for the next command's reply, and every later reply would be off by one.
       if (this.#pending.length === 0 && !reader.isEmpty) {
-        throw new Error('what came is no reply of Memcached: nothing was asked')
+        throw new Error('what arrived is not a reply of Memcached: no command was sent')
       }
-      if (reader.isTooLong) throw new Error('what came is no reply of Memcached')
+      if (reader.isTooLong) throw new Error('what arrived is not a reply of Memcached')
     } catch (error) {
       this.#lose(error)
     }
@@ -130,7 +128,7 @@ export class Connection {
   }
 }
 
-/** Nobody else closes a socket that comes late, or hears of its errors and of a rejection: each would end the process. */
+/** Closes a socket that `connect` promised, and handles its errors and a rejection: each would end the process. */
 function drop(given: unknown): void {
   Promise.resolve(given).then(
     (late) => isSocket(late) && late.on('error', () => {}).destroy(),

@@ -47,7 +47,7 @@ export class Commands implements Exchange {
 }
 
 function notAReply(line: string): Error {
-  return new Error(`${JSON.stringify(line.slice(0, 60))} is no reply of Memcached`)
+  return new Error(`${JSON.stringify(line.slice(0, 60))} is not a reply of Memcached`)
 }
 
 /** Asks for the server's time in seconds. */
@@ -67,7 +67,7 @@ export class ServerTime implements Exchange {
       if (line.startsWith('STAT time ')) this.#time = Number(line.slice('STAT time '.length))
       if (line.startsWith('STAT ')) continue
       if (line.includes('authenticat')) throw new Error(line)
-      // A proxy may refuse it.
+      // A proxy may refuse the command.
       if (line !== 'END' && !/^(?:CLIENT_|SERVER_)?ERROR/.test(line)) throw notAReply(line)
       this.#resolve(this.#time)
       return true

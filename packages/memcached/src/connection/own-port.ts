@@ -4,10 +4,10 @@ import { Connection, type Connect } from './connection.js'
 import { Commands, ServerTime } from './exchanges.js'
 
 /**
- * Tollgate's own connections, one a server. Each server is a shard: it fails alone.
+ * Tollgate's own connections, one for each server. Each server is a shard and can fail alone.
  *
- * They exist since no client for Node knows Memcached's meta commands: `ma` makes a counter with its time to live and adds to
- * it, in one trip, and a batch is one write.
+ * They exist since no client for Node has Memcached's meta commands. `ma` makes a counter with its time to live and adds to it, in
+ * one round trip, and a batch is one write.
  */
 export class OwnPort implements MemcachedPort {
   readonly isOwn = true

@@ -1,8 +1,8 @@
 const LINE_END = '\r\n'
-/** A server that sends more than this without ending a reply is none. */
+/** Whatever sends more bytes than this without ending a reply is not Memcached. */
 const LONGEST = 65_536
 
-/** Cuts what a server sends into replies. */
+/** Divides what a server sends into replies. */
 export class Reader {
   #rest = ''
   #at = 0
@@ -24,7 +24,7 @@ export class Reader {
     return this.#rest.length - this.#at > LONGEST
   }
 
-  /** The next line, without its end; undefined while it is not whole. */
+  /** The next line, without its end; undefined until all of it has arrived. */
   line(): string | undefined {
     const end = this.#rest.indexOf(LINE_END, this.#at)
     if (end < 0) return undefined
@@ -33,12 +33,12 @@ export class Reader {
     return line
   }
 
-  /** Goes back to where a reply began that is not whole yet. */
+  /** Goes back to the beginning of a reply that has not all arrived. */
   back(line: string): void {
     this.#at -= line.length + LINE_END.length
   }
 
-  /** The value of a reply `VA length`; undefined while it is not whole. */
+  /** The value of a reply `VA length`; undefined until all of it has arrived. */
   value(line: string): string | undefined {
     const length = Number.parseInt(line.slice('VA '.length), 10)
     const end = this.#at + length

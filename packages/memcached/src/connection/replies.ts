@@ -46,7 +46,7 @@ export function replyOf({ kind }: Command, line: string, value: string | undefin
   return storeErrorOf(new Error(line))
 }
 
-/** Whether a line can begin a reply at all. After any other nobody knows which reply belongs to which command. */
+/** Whether a line can begin a reply. After any other line, it is unclear which reply belongs to which command. */
 export function isReply(line: string): boolean {
   return /^(?:HD|NS|EN|NF|EX|VA \d+)(?: |$)|^(?:CLIENT_ERROR|SERVER_ERROR) |^ERROR/.test(line)
 }
