@@ -4,9 +4,9 @@ import { ATTRIBUTES, type Instruments } from './instruments.js'
 import { createSum, type Ledger, type Sum } from './ledger.js'
 import type { Settings } from './options.js'
 
-/** The sums of one kind of decision. */
+/** The sums for one kind of decision. */
 interface Cell {
-  /** The attributes of the decisions, which their violations have, too. */
+  /** The decisions' attributes, which their violations share. */
   readonly common: Attributes
   readonly decisions: Sum
   readonly units: Sum
@@ -14,22 +14,22 @@ interface Cell {
   readonly violations: Map<string, Sum>
 }
 
-/** A subject id is cut to this many characters, since ids can have any length. */
+/** Subject ids are cut to this many characters, since they can have any length. */
 const LONGEST_SUBJECT = 128
-/** Limits beyond this number are counted as OTHER: names can contain labels from requests, so there is no end to them. */
+/** Limits beyond this number count as OTHER: names can contain labels from requests, so their number is unbounded. */
 const MOST_LIMITS = 1000
-/** The name for those limits, as in other conventions of OpenTelemetry. */
+/** The name for those limits, as in OpenTelemetry's conventions. */
 const OTHER = '_OTHER'
 
-/** Counts decisions. Builds attributes once for each kind of decision, and for subjects once a turn of the event loop. */
+/** Counts decisions. Makes attributes once for each kind of decision, and for each subject once per turn of the event loop. */
 export class DecisionCounter {
   readonly #settings: Settings
   readonly #instruments: Instruments
   readonly #ledger: Ledger
   readonly #warn: (error: unknown) => void
-  /** One per kind of decision: as many as plans times results. */
+  /** One for each kind of decision: as many as plans times results. */
   readonly #cells = new Map<string, Cell>()
-  /** Dropped after each turn of the event loop, since the number of subjects is not limited. */
+  /** Dropped after each turn of the event loop, since the number of subjects is unbounded. */
   readonly #subjectCells = new Map<Cell, Map<string, Cell>>()
   #turn = 0
   readonly #fallbacks = new Map<string, Sum>()
@@ -124,14 +124,14 @@ export class DecisionCounter {
     return this.#limits.has(name) ? name : OTHER
   }
 
-  /** The attribute for the subject that pays; undefined if the user's function fails. */
+  /** The attribute for the subject that pays; undefined if there is none, or the user's function fails. */
   #subjectFor({ subject }: Decision): string | undefined {
     try {
       const given: unknown = this.#settings.subjectOf?.(subject)
       if (given === undefined || typeof given === 'string') return given?.slice(0, LONGEST_SUBJECT)
-      // It may be a promise of any library, and an unhandled rejection would end the process.
+      // It may be any library's promise, and an unhandled rejection would end the process.
       Promise.resolve(given).catch(() => {})
-      this.#warn(new TypeError(`subjectAttribute gave ${typeof given}, expected text, or undefined`))
+      this.#warn(new TypeError(`subjectAttribute returned ${typeof given}, expected a string or undefined`))
     } catch (error) {
       this.#warn(error)
     }
@@ -139,7 +139,7 @@ export class DecisionCounter {
   }
 }
 
-/** The plan that was applied. Undefined when the block list decided: no plan was looked up then. */
+/** The plan that was applied. Undefined if the block list decided, since no plan was looked up then. */
 function planOf({ source, plan }: Decision): string | undefined {
   return source === 'list' ? undefined : plan
 }

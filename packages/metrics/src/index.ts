@@ -7,13 +7,13 @@ import { Watchlist } from './watchlist.js'
 
 export type { InstrumentOptions, SubjectAttribute } from './options.js'
 
-/** A running instrumentation. */
+/** Stops what `instrument` or `instrumentAll` began. */
 export interface Instrumentation {
   /** Stops recording. Recorded values stay with the meter. */
   stop(): void
 }
 
-/** Turns the message of each event's channel back into the event's arguments. */
+/** Turns a message from an event's channel back into the event's arguments. */
 const READERS: {
   readonly [Name in EventName]: (message: Message) => LimiterEvents[Name]
 } = {
@@ -29,7 +29,7 @@ const READERS: {
 }
 
 type Events = LimiterEvents
-/** A message of any event. */
+/** The message of any event. */
 type Message = {
   readonly limiter: Limiter
   readonly decision: Events['decision'][0]
@@ -45,8 +45,10 @@ type Message = {
 const NAMES = Object.keys(READERS) as EventName[]
 
 /**
- * Records what a limiter does as OpenTelemetry metrics. With several limiters, give each its own `attributes`.
+ * Records what a limiter does as OpenTelemetry metrics: decisions, denials by limit, store errors and more. With several limiters,
+ * give each its own `attributes`.
  *
+ * @param limiter from `createLimiter`, or `rateLimit(...).limiter`
  * @throws {ConfigError} when it is not a limiter, or an option is wrong
  * @example
  * const { stop } = instrument(limiter, { attributes: { 'tollgate.limiter.name': 'api' } })
@@ -62,8 +64,8 @@ export function instrument(limiter: Limiter, options: InstrumentOptions = {}): I
 }
 
 /**
- * Records what all limiters of this process do, including those that adapters create. A limiter is included from its
- * first event on. A limiter that has its own instrumentation, too, is counted by both.
+ * Records what all limiters in this process do as OpenTelemetry metrics, including those that adapters create. A limiter is
+ * included from its first event on. If you also call `instrument` for a limiter, both record it.
  *
  * @throws {ConfigError} when an option is wrong
  */

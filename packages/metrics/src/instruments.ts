@@ -1,6 +1,6 @@
 import type { Counter, Meter, ObservableUpDownCounter } from '@opentelemetry/api'
 
-/** Every metric: name, unit, description. A test compares docs/operations/metrics.md with this table. */
+/** Each metric's name, unit and description. A test compares docs/operations/metrics.md with this table. */
 export const METRICS = {
   decisions: ['tollgate.decisions', '{decision}', 'Requests decided, by whatever source.'],
   units: [

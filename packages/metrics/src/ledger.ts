@@ -1,6 +1,6 @@
 import { ROOT_CONTEXT, type Attributes, type Counter } from '@opentelemetry/api'
 
-/** A pending addition to a counter, for one set of attributes. */
+/** A pending addition to a counter with one set of attributes. */
 export interface Sum {
   readonly counter: Counter
   readonly attributes: Attributes
@@ -13,8 +13,8 @@ export function createSum(counter: Counter, attributes: Attributes): Sum {
 }
 
 /**
- * Adds to counters once per turn of the event loop: an addition costs the OpenTelemetry SDK about as much as a decision
- * costs a limiter, and most decisions of a turn have the same attributes.
+ * Adds to counters once per turn of the event loop. An addition costs the OpenTelemetry SDK about as much as a decision costs a
+ * limiter, and most decisions of a turn have the same attributes.
  */
 export class Ledger {
   readonly #onError: (error: unknown) => void
@@ -27,7 +27,7 @@ export class Ledger {
     this.#onError = onError
   }
 
-  /** A number that changes whenever all sums are reset to zero. */
+  /** Changes whenever all sums are reset to zero. */
   get turn(): number {
     return this.#turn
   }

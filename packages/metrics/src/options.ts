@@ -2,20 +2,24 @@ import { metrics, type Attributes, type Meter, type MeterProvider } from '@opent
 import { ConfigError, type Limiter, type Subject } from '@tollgate/core'
 import { ATTRIBUTES } from './instruments.js'
 
-/** Returns `tollgate.subject.id` for the subject that pays, or undefined for none. Called for every decision. */
+/** Returns the attribute `tollgate.subject.id` for the subject that pays, or undefined for none. Called for every decision. */
 export type SubjectAttribute = (subject: Subject) => string | undefined
 
+/** The options of `instrument` and `instrumentAll`. */
 export interface InstrumentOptions {
-  /** Default: the global provider at the time of this call, so start the OpenTelemetry SDK first. */
+  /**
+   * Where the meter comes from. Default: OpenTelemetry's global provider at the time of this call, so start the OpenTelemetry SDK
+   * first.
+   */
   readonly meterProvider?: MeterProvider | undefined
   /** The meter that creates the instruments, instead of a provider. */
   readonly meter?: Meter | undefined
-  /** Set on everything that is recorded. With several limiters: `{ 'tollgate.limiter.name': 'api' }`. */
+  /** Attributes for everything that is recorded. They tell several limiters apart: `{ 'tollgate.limiter.name': 'api' }`. */
   readonly attributes?: Attributes | undefined
   /**
-   * Whether decisions have the subject that pays as `tollgate.subject.id`. Each subject becomes a time series in
-   * several metrics, so use it for few subjects only. `true`: the id, but no client addresses. A function: the value it
-   * returns, or none, for example for all but the largest customers. Default: false.
+   * Adds the subject that pays to decisions, as the attribute `tollgate.subject.id`. Each subject becomes a time series in several
+   * metrics, so use this only for few subjects. `true`: the subject's id, but no client addresses. A function: the value that it
+   * returns, or none, for example only for the largest customers. Default: false.
    */
   readonly subjectAttribute?: boolean | SubjectAttribute | undefined
 }
@@ -69,7 +73,7 @@ function readMeter({ meterProvider, meter }: InstrumentOptions): Meter {
     )
   }
   if (meterProvider !== undefined)
-    throw new ConfigError('meter', '`meter` cannot be combined with `meterProvider`: give one of them')
+    throw new ConfigError('meter', '`meter` cannot be combined with `meterProvider`: pass only one of them')
   if (hasMethods(meter, ['createCounter', 'addBatchObservableCallback'])) return meter
   throw ConfigError.wrong('meter', meter, "a Meter of OpenTelemetry: meterProvider.getMeter('api')")
 }
@@ -82,11 +86,11 @@ function checkAttributes(attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     const path = `attributes[${JSON.stringify(nameOf(name))}]`
     if (own.includes(name)) {
-      throw new ConfigError(path, "Tollgate sets it itself: take another name, such as 'service.name'")
+      throw new ConfigError(path, "Tollgate sets it itself: choose another name, such as 'service.name'")
     }
     const values: readonly unknown[] = Array.isArray(value) ? value : [value]
     if (values.every((one) => ['string', 'number', 'boolean'].includes(typeof one))) continue
-    throw ConfigError.wrong(path, value, "text, a number, true or false, or an array of those, such as 'api'")
+    throw ConfigError.wrong(path, value, "a string, number or boolean, or an array of these, such as 'api'")
   }
 }
 
@@ -97,16 +101,16 @@ function readSubjectAttribute(given: boolean | SubjectAttribute): SubjectAttribu
   throw ConfigError.wrong(
     'subjectAttribute',
     given,
-    'true, false, or a function that gives text or nothing: ({ id }) => String(id)',
+    'true, false, or a function that returns a string or undefined: ({ id }) => String(id)',
   )
 }
 
-/** The id; none for client addresses, which are many and personal data. */
+/** The subject's id; none for client addresses, which are many and are personal data. */
 function idOf({ id, kind }: Subject): string | undefined {
   return kind === 'ip' ? undefined : String(id)
 }
 
-/** A name in the form that error messages show: printable ASCII, at most 64 characters. */
+/** A name as error messages show it: in printable ASCII, with at most 64 characters. */
 function nameOf(name: string): string {
   return name.replace(/[^\x20-\x7e]/g, '?').slice(0, 64)
 }

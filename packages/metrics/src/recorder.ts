@@ -11,15 +11,14 @@ export type EventName = keyof Handlers
 
 /** What to record for each event. */
 type Handlers = {
-  // Leases and requests in flight are read from the stats of limiters: no event reports units that were used, or each request
-  // in flight.
+  // Leases and requests in flight are read from the limiters' stats: no event reports used units, or each request in flight.
   readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight' | 'waiting'>]: (
     limiter: Limiter,
     ...args: LimiterEvents[Name]
   ) => void
 }
 
-/** Turns events of limiters into metrics. */
+/** Turns the events of limiters into metrics. */
 export class Recorder {
   readonly #settings: Settings
   readonly #watchlist: Watchlist
@@ -41,9 +40,7 @@ export class Recorder {
     settings.meter.addBatchObservableCallback(this.#observe, observedOf(this.#instruments))
   }
 
-  /**
-   * Runs work that may fail. Events come in the middle of a request, and an error here must not make the request fail.
-   */
+  /** Runs work that may fail. Events come in the middle of a request, and an error here must not make the request fail. */
   attempt(work: () => void): void {
     try {
       work()
@@ -86,15 +83,12 @@ export class Recorder {
     evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
     shed: (_, { plan }) => this.#countShed(plan),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
-    // Counts under the plan that was used. The unknown name can be anything, and each name would be a series of its
-    // own.
+    // Counts under the plan that was used. The unknown name can be anything, and each name would be its own time series.
     unknownPlan: (_, _subject, used) =>
       this.#instruments.unknownPlans.add(1, this.#with({ [ATTRIBUTES.plan]: used })),
   }
 
-  /**
-   * Starts rare counters at 0: an alert on their increase would miss the first event of a series that begins with 1.
-   */
+  /** Starts rare counters at 0. If a series began with 1, an alert on its increase would miss the first event. */
   #startAtZero(): void {
     const { breakerChanges, reconciledUnits, evictions, leaseUnits, leaseRenewals, planErrors } =
       this.#instruments
@@ -111,7 +105,7 @@ export class Recorder {
   }
 
   readonly #observe = (result: BatchObservableResult): void => {
-    // Adds the sums of the current turn first, so that this collection includes them.
+    // Add the current turn's sums first, so that this collection includes them.
     this.#ledger.flush()
     const { pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus } = this.#instruments
     const overview = this.#watchlist.look()
@@ -130,7 +124,7 @@ export class Recorder {
     }
   }
 
-  /** Counters, not observed sums: a sum over limiters would go back when one of them is forgotten. */
+  /** Adds to counters. An observed sum over limiters would fall when one of them is forgotten. */
   #addLeases({ leases: { units, used, returned, lost, renewals } }: Overview): void {
     const { leaseUnits, leaseRenewals } = this.#instruments
     for (const [change, count] of Object.entries({ granted: units, used, returned, lost })) {
@@ -147,7 +141,7 @@ export class Recorder {
     return { ...this.#settings.attributes, ...attributes }
   }
 
-  /** Warns once, since the error may come at every request. */
+  /** Warns only once, since every request may cause the error. */
   #warn(error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
@@ -160,7 +154,7 @@ function observedOf(instruments: Instruments): Instruments['pending'][] {
   return [pending, inFlight, waiting, leasesHeld, breakerStatus, limiterStatus]
 }
 
-/** Creates a function that counts shed requests by the names of their plans. */
+/** Makes a function that counts shed requests by plan. */
 function createShedCounter(
   settings: Settings,
   instruments: Instruments,

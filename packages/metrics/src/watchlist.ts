@@ -4,27 +4,28 @@ import { needLimiter } from './options.js'
 type BreakerState = LimiterEvents['breaker'][0]['state']
 type LeaseStats = LimiterStats['leases']
 
-/** The state of all limiters: how many of them are in each state. */
+/** The state of all limiters together. */
 export interface Overview {
-  /** Requests that wait for the store, in all limiters together. */
+  /** Requests that wait for the store. */
   pending: number
-  /** Requests in flight that a limit counts, in all limiters together. */
+  /** Requests in flight that a limit counts. */
   inFlight: number
-  /** Requests that wait in line, in all limiters together. */
+  /** Requests that wait in line. */
   waiting: number
+  /** How many limiters have each status. */
   readonly limiters: Record<LimiterHealth['status'], number>
-  /** Of all limiters together: `held` as of now, all others since the last look. */
+  /** `held`: as of now. All others: since the last look. */
   readonly leases: Record<keyof LeaseStats, number>
-  /** By shard of the store. */
+  /** By the store's shard: how many breakers are in each state. */
   readonly breakers: Map<number, Record<BreakerState, number>>
 }
 
-/** By shard of the store. */
+/** By the store's shard. */
 type BreakerStates = Map<number, BreakerState>
 
 interface Watched {
   readonly breakers: BreakerStates
-  /** As they were at the last look. */
+  /** As of the last look. */
   leases: LeaseStats
 }
 
@@ -34,7 +35,7 @@ export class Watchlist {
   readonly #states = new WeakMap<Limiter, Watched>()
   readonly #watched = new Map<Watched, WeakRef<Limiter>>()
 
-  /** @param forgetsClosed whether to drop a closed limiter after one more observation, until it is used again */
+  /** @param forgetsClosed whether to observe a closed limiter once more, and then drop it until it is used again */
   constructor(forgetsClosed: boolean) {
     this.#forgetsClosed = forgetsClosed
   }
@@ -43,7 +44,7 @@ export class Watchlist {
   add(limiter: Limiter): void {
     if (this.#states.has(limiter)) return
     needLimiter(limiter)
-    // Shard 0 stands for a store without shards. Other shards become known when their breaker changes.
+    // Shard 0 stands for a store without shards. Other shards become known when their breakers change.
     const states: Watched = { breakers: new Map([[0, 'closed']]), leases: limiter.stats().leases }
     this.#states.set(limiter, states)
     this.#watched.set(states, new WeakRef(limiter))
@@ -89,7 +90,7 @@ function lookAt(limiter: Limiter, watched: Watched, overview: Overview): Limiter
   for (const shard of new Set([...heard.keys(), ...openShards])) {
     const counts = overview.breakers.get(shard) ?? { closed: 0, open: 0, 'half-open': 0 }
     overview.breakers.set(shard, counts)
-    // health() wins over events: a breaker may have opened before the first listener.
+    // health() wins over events, since a breaker may have opened before this listened.
     if (!openShards.includes(shard)) counts.closed += 1
     else if (heard.get(shard) === 'half-open') counts['half-open'] += 1
     else counts.open += 1

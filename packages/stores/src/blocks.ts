@@ -1,7 +1,7 @@
-/** The most that is remembered, and for how long before the store is asked again: it may have been told otherwise. */
+/** The most blocks to remember, and for how long before the store is asked again: the block may have been lifted there. */
 const [MOST, RECHECK_MS] = [10_000, 1000]
 
-/** The blocks that this process knows of, so that a blocked client does not reach the store with every request. */
+/** The blocks that this process knows, so that a blocked client's requests do not all reach the store. */
 export class Blocks {
   readonly #now: () => number
   readonly #known = new Map<string, { readonly endsAt: number; readonly recheckAt: number }>()

@@ -9,13 +9,13 @@ export interface CounterOptions extends Pick<
   Backed,
   'limiter' | 'algorithm' | 'defaultAlgorithm' | 'lastFault'
 > {
-  /** What the middleware calls the length of a window, for errors. */
+  /** The middleware's name for a window's length, for errors. */
   readonly windowName: string
-  /** Keeps its counts apart; left out: those of the subject itself. */
+  /** Counts in this group. Left out: in the subject's own counts. */
   readonly group?: string | undefined
 }
 
-/** Counts requests against limits that come with each of them. */
+/** Counts requests that each bring their own limit. */
 export class Counter {
   readonly limiter: Limiter
   readonly #consumer: Consumer
@@ -34,18 +34,18 @@ export class Counter {
     this.#slides = (algorithm ?? defaultAlgorithm) === 'sliding-window'
   }
 
-  /** ms after which a unit that is taken now counts no more, for certain. */
+  /** After how many ms a unit taken now certainly no longer counts. */
   countsForMs({ windowMs }: Limited): number {
-    // In its own window and, in part, in the next one.
+    // It counts in its own window and partly in the next one.
     return this.#slides ? 2 * windowMs : windowMs
   }
 
-  /** Rejects with a ConfigError when the window is none. */
+  /** Takes a unit. Rejects with a ConfigError if the window is wrong. */
   take(id: string, limited: Limited): Promise<Decision> {
     return this.#ask(limited, () => this.#consumer.consume(this.#subject(id, limited)))
   }
 
-  /** As `take`, but takes nothing. With the whole quota for `cost`: whether any of it is used, and until when. */
+  /** Like `take`, but takes nothing. If `cost` is the whole quota: whether any of it is used, and until when. */
   peek(id: string, limited: Limited, cost = 1): Promise<Decision> {
     return this.#ask(limited, () => this.#consumer.peek(this.#subject(id, limited), { cost }))
   }
@@ -56,12 +56,12 @@ export class Counter {
     return decision
   }
 
-  /** Gives one unit back where only the subject is known. */
+  /** Gives one unit back if only the subject is known. */
   async giveBack(id: string, limited: Limited): Promise<void> {
     await this.limiter.refund(this.#subject(id, limited), 1)
   }
 
-  /** The limits, for stores that only know what they have under them. */
+  /** Forgets a subject's counts. Passes its limits, since some stores find counts only by these. */
   async forget(id: string, limited: Limited): Promise<void> {
     await this.limiter.reset(this.#subject(id, limited))
   }
@@ -70,7 +70,7 @@ export class Counter {
     try {
       return await ask()
     } catch (error) {
-      // The limiter speaks of the subject's limits, which the user has not written.
+      // The limiter's error would name the subject's limits, which the user has not written.
       needWindow(windowMs, this.#windowName)
       throw error
     }
@@ -82,9 +82,7 @@ export class Counter {
   }
 }
 
-/**
- * The middleware has made its key already: what looks like an address must not be taken for one, and grouped once more.
- */
+/** The middleware has already made its key. Even if that looks like an address, it must not be grouped like one. */
 function subjectOf(id: string): Subject {
   return { id, kind: 'id' }
 }

@@ -9,8 +9,8 @@ export { TollgateStore } from './hit-store.js'
 export { StoreUnavailableError } from './unavailable.js'
 
 /**
- * The `store` of express-rate-limit from 8.3, or of express-slow-down 3 with it: it counts in any store of Tollgate, in
- * exact sliding windows. One for each middleware.
+ * Makes the option `store` for express-rate-limit 8.3 or newer, or for express-slow-down 3 with it. It counts in any Tollgate
+ * store, in exact sliding windows by default. Make one for each middleware.
  *
  * @param store such as `redisStore(client)`
  * @throws {ConfigError} when an argument is wrong

@@ -12,10 +12,10 @@ export interface Asked {
   readonly max: number
 }
 
-/** Counts the requests of one route, or of those that have none of their own. */
+/** Counts the requests of one route with its own options, or of all other routes together. */
 export class FastifyCounts {
   readonly #hits: Counter
-  /** Counts refused requests, where that makes a difference. */
+  /** Counts refused requests, if that makes a difference. */
   readonly #refusals: Counter
   readonly #penalties: Penalties
   readonly #namespace: string
@@ -32,21 +32,21 @@ export class FastifyCounts {
   /** Counts a request, unless it is refused. */
   async take(asked: Asked): Promise<FastifyHits> {
     const { id, limited } = this.#read(asked)
-    // A max of 0 lets nobody pass, and is none to Tollgate.
+    // A max of 0 lets no request pass. Tollgate has no such limit.
     if (limited.quota === 0) return this.#refuse(asked, asked.timeWindow)
-    // At once, so that both have one deadline.
+    // Together, so that both have one deadline.
     const [decision, refused] = await Promise.all([
       this.#hits.take(id, limited),
       this.#penalties.renews ? this.#refusals.peek(id, this.#refusable(asked)) : undefined,
     ])
     const { allowed, used, resetMs, retryAfterMs } = hitOf(this.#hits.needAnswer(decision), limited)
     if (allowed && !isPending(refused)) return { current: used, ttl: Math.ceil(resetMs) }
-    // Its own window had room.
+    // The request's own window had room.
     if (allowed) void this.#hits.limiter.refund(decision)
     return this.#refuse(asked, retryAfterMs)
   }
 
-  /** What `take` would find, without this request. */
+  /** What `take` would find, but without this request. */
   async peek(asked: Asked): Promise<FastifyHits> {
     const { id, limited } = this.#read(asked)
     if (limited.quota === 0) return { current: 0, ttl: 0 }
@@ -87,7 +87,7 @@ export class FastifyCounts {
     return { current: limited.quota + times, ttl }
   }
 
-  /** A ban needs no more than its number. For a new window each one counts. */
+  /** For a ban it is enough to count to its number. If refused requests begin new windows, each one counts. */
   #refusable({ timeWindow }: Asked): Limited {
     const { ban = 0, renews } = this.#penalties
     return { quota: renews ? UNREACHABLE : ban + 1, windowMs: timeWindow }

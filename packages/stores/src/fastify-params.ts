@@ -2,13 +2,15 @@ import { ConfigError } from '@tollgate/core'
 import { UNREACHABLE } from './hit.js'
 import { encodeName, needWindow, quotaOf } from './limited.js'
 
-/** The requests of a key in its window, and the ms until it can come again. */
+/** What the store answers to the plugin. */
 export interface FastifyHits {
+  /** The key's requests in the window. More than `max`: the request is refused. */
   current: number
+  /** ms until there is room again. */
   ttl: number
 }
 
-/** What the plugin gives its store: its options, and those of a route over them. Of any type, until checked. */
+/** What the plugin gives its store: its options, overridden by a route's. Of any type, until checked. */
 export interface FastifyParams {
   readonly max?: unknown
   readonly timeWindow?: unknown
@@ -19,7 +21,7 @@ export interface FastifyParams {
   readonly routeInfo?: { readonly method?: string | readonly string[]; readonly url?: string }
 }
 
-/** What happens to clients that are refused. */
+/** What happens to clients whose requests are refused. */
 export interface Penalties {
   /** How many refused requests a client may send before it is banned; undefined: any number. */
   readonly ban: number | undefined
@@ -36,14 +38,14 @@ export function needParams(params: FastifyParams): Penalties {
     const problem = 'this store cannot double a block with each refused request'
     throw new ConfigError('exponentialBackoff', `${problem}: leave it out, or write continueExceeding: true`)
   }
-  // One that nobody can reach is none.
+  // A ban that no client can reach is no ban.
   const isBan = typeof ban === 'number' && ban >= 0 && ban < UNREACHABLE
   return { ban: isBan ? Math.floor(ban) : undefined, renews: continueExceeding === true }
 }
 
 /**
- * Where the requests of a route are counted, without a space: in its group, else by itself, with its HEAD requests.
- * Handlers that no route owns are numbered, in the order in which they are made.
+ * Where a route's requests are counted: in its group, or by itself, together with its HEAD requests. Handlers that belong to no
+ * route are numbered in the order in which they are made. The name has no space.
  */
 export function namespaceOf({ groupId, routeInfo }: FastifyParams, next: () => number): string {
   if (typeof groupId === 'string' && groupId !== '') return `group:${encodeName(groupId, 'groupId')}`

@@ -9,40 +9,45 @@ export type { FastifyHits } from './fastify-params.js'
 export type { StoreOptions } from './store-options.js'
 export { StoreUnavailableError } from './unavailable.js'
 
+/** Gets the answer to a `FastifyCall`, or the error. */
 export type FastifyHitsCallback = (error: Error | null, result?: FastifyHits) => void
 
-/** What the plugin asks with. */
+/** The arguments with which the plugin calls its store. */
 export type FastifyCall = [
   key: string,
   callback: FastifyHitsCallback,
-  /** ms */
+  /** The window's length in ms. */
   timeWindow: number,
   max: number,
 ]
 
-/** The store of the plugin, or of one of its routes. */
+/** The store of the plugin, or of one of its routes. The plugin calls its methods. */
 export interface FastifyStore {
-  /** Counts a request, unless it is refused: then `current` is more than `max`, and it takes nothing. */
+  /** Counts a request, unless it is refused. A refused request takes nothing, and its `current` is more than `max`. */
   incr(...call: FastifyCall): void
-  /** As `incr`, but counts nothing: for `{ increment: false }`. */
+  /** Like `incr`, but counts nothing: for `{ increment: false }`. */
   read(...call: FastifyCall): void
-  /** @throws {ConfigError} when an option of the route cannot work */
+  /**
+   * Makes the store of a route with its own options.
+   *
+   * @throws {ConfigError} when one of these options cannot work
+   */
   child(routeOptions: object): FastifyStore
 }
 
-/** What the plugin makes its store with. */
+/** What `tollgateStore` returns: the plugin makes its store with it. */
 export interface FastifyStoreConstructor {
-  /** @throws {ConfigError} when the plugin is registered with it twice, or an option of the plugin cannot work */
+  /** @throws {ConfigError} when the plugin is registered with it twice, or one of the plugin's options cannot work */
   new (pluginOptions: object): FastifyStore
-  /** Tells of decisions and of the store's faults: `limiter.on('storeError', ...)`, `stats()`, `health()`. */
+  /** Shows decisions and store errors: `limiter.on('storeError', ...)`, `stats()`, `health()`. */
   readonly limiter: Limiter
-  /** Lets go of the Tollgate store; a Redis client stays open. The failure policy decides later requests. */
+  /** Closes the limiter. A Redis client stays open. After that, the failure policy decides requests. */
   close(): Promise<void>
 }
 
 /**
- * The `store` of @fastify/rate-limit 10 or 11: it counts in any store of Tollgate, in exact sliding windows. One for each
- * time that the plugin is registered.
+ * Makes the option `store` for @fastify/rate-limit 10 or 11. It counts in any Tollgate store, in exact sliding windows by default.
+ * Make one for each time that you register the plugin.
  *
  * @param store such as `redisStore(client)`
  * @throws {ConfigError} when an argument is wrong
@@ -71,7 +76,7 @@ export function tollgateStore(store: Store, options: StoreOptions = {}): Fastify
 /** What all stores of one plugin share. */
 interface Shared {
   readonly backed: Backed
-  /** How many handlers it has that belong to no route. */
+  /** How many of its handlers belong to no route. */
   handlers: number
 }
 

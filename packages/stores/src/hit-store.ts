@@ -7,26 +7,31 @@ import { needWindow, quotaOf, refuseBucket } from './limited.js'
 import { refuseSecondUse } from './second-use.js'
 import { backing, type StoreOptions } from './store-options.js'
 
-/** The options of the middleware that the store needs. */
+/** The middleware's options that the store needs. */
 export interface HitStoreInit {
+  /** The window's length in ms. */
   readonly windowMs: number
-  /** A number, or a function of the request, which the store is not given. */
+  /** The requests in a window: a number, or a function of the request, which the store does not get. */
   readonly limit: unknown
+  /** Whether the middleware takes failed requests back. */
   readonly skipFailedRequests?: boolean
+  /** Whether the middleware takes successful requests back. */
   readonly skipSuccessfulRequests?: boolean
 }
 
-/** How often a client was counted, and when it can come again. */
+/** How many requests of a client count, and when the next one fits. */
 export interface ClientHits {
+  /** The requests that count now. One more than the limit means that the request was refused. */
   totalHits: number
+  /** When there is room again. */
   resetTime: Date
 }
 
 interface Ready {
   readonly limited: Limited
-  /** Whether every request counts, refused ones, too, since the limit is not known or none. */
+  /** Whether every request counts, even a refused one, since the limit is unknown or 0. */
   readonly countsAll: boolean
-  /** The requests that the middleware may want back; undefined if it wants none. */
+  /** The requests that the middleware may take back; undefined if it takes none back. */
   readonly requests: AsyncLocalStorage<Counted> | undefined
 }
 
@@ -36,19 +41,24 @@ interface Counted {
   decision?: Decision
 }
 
-/** The store of middlewares that ask "how many hits has this key now?", as express-rate-limit and hono-rate-limiter do. */
+/**
+ * What `tollgateStore` returns for express-rate-limit, express-slow-down and hono-rate-limiter. The middleware calls its methods.
+ * You may need `limiter`, and `resetKey` to clear a client's count.
+ */
 export class TollgateStore {
-  /** Tells of decisions and of the store's faults: `store.limiter.on('storeError', ...)`, `stats()`, `health()`. */
+  /** Shows decisions and store errors: `store.limiter.on('storeError', ...)`, `stats()`, `health()`. */
   readonly limiter: Limiter
-  /** Keeps counts of stores apart, for the middleware's check that nobody is counted twice. */
+  /** The option `name` and a colon, or nothing. The middleware compares it to find requests that are counted twice. */
   readonly prefix: string
+  /** Whether only this process has the counts: true with the memory store. */
   readonly localKeys: boolean
   readonly #counter: Counter
   readonly #algorithm: StoreOptions['algorithm']
   #uses = 0
   #ready: Ready | undefined
-  #trouble = new ConfigError('store', 'no middleware has called its init, which says what the limit is')
+  #trouble = new ConfigError('store', 'no middleware has called its init, which sets the limit')
 
+  /** Called by `tollgateStore`. @throws {ConfigError} when an argument is wrong */
   constructor(store: Store, options: StoreOptions = {}) {
     const backed = atCaller(TollgateStore, () => backing(store, options))
     this.limiter = backed.limiter
@@ -59,10 +69,10 @@ export class TollgateStore {
   }
 
   /**
-   * Called by the middleware when it is made.
+   * Reads the middleware's options. The middleware calls this when it is made.
    *
-   * @throws {ConfigError} when an option of the middleware cannot work, or another middleware has this store already.
-   *                       express-rate-limit only logs it, so every later call rejects with it, too
+   * @throws {ConfigError} when one of these options cannot work, or another middleware already uses this store.
+   *                       express-rate-limit only logs it, so every later call rejects with it as well
    */
   init(options: HitStoreInit): void {
     try {
@@ -78,13 +88,15 @@ export class TollgateStore {
   }
 
   /**
-   * Counts a request.
+   * Counts a request, unless it is refused.
    *
-   * @returns the hits of this key with this one; one more than the limit if it is refused, which takes nothing
+   * @returns the key's hits, with this one. One more than the limit: the request is refused, and takes nothing
+   * @throws {ConfigError} what `init` threw
+   * @throws {StoreUnavailableError} if the store cannot answer and `onStoreFailure` is `closed`
    */
   increment(key: string): Promise<ClientHits> {
     const request: Counted = { key }
-    // Not in an async function, so that it holds for the rest of the middleware, where it calls decrement.
+    // Not in an async function, so that it lasts for the rest of the middleware, which may call decrement.
     this.#ready?.requests?.enterWith(request)
     return this.#count(request)
   }
@@ -93,26 +105,28 @@ export class TollgateStore {
     const { limited, countsAll, requests } = this.#need()
     request.decision = this.#counter.needAnswer(await this.#counter.take(idOf(request.key), limited))
     const { allowed, used, retryAfterMs, resetMs } = hitOf(request.decision, limited)
-    // Middlewares take nothing back after the reset time: until then all of it must count.
+    // Middleware takes nothing back after the reset time, so everything must count until then.
     if (allowed && (countsAll || requests)) return hitsOf(used, this.#counter.countsForMs(limited))
-    // In whole seconds, which clients are told, it must not be 0.
+    // Clients get it in whole seconds, which must not be 0.
     return hitsOf(used, allowed ? resetMs : Math.max(retryAfterMs, Math.min(limited.windowMs, 1000)))
   }
 
   /**
-   * Without `skipFailedRequests` and `skipSuccessfulRequests`: gives back the request of this key that has counted longest.
-   * With one of them it is the middleware's: the request in which it is called counts no more. A refused one has taken
-   * nothing, so nothing is given back for it, nor where it is called for another key, or outside of a request.
+   * Gives a request back.
+   *
+   * - Without `skipFailedRequests` and `skipSuccessfulRequests`: the key's request that has counted longest.
+   * - With one of these: the request in which the middleware calls it. A refused request gives nothing back, nor does a call for
+   *   another key or outside a request.
    */
   async decrement(key: string): Promise<void> {
     const { limited, requests } = this.#need()
     if (!requests) return this.#counter.giveBack(idOf(key), limited)
     const request = requests.getStore()
-    // Whether another one was refused is not known. Were it given a unit, refused clients could free what others took.
+    // It is unknown whether another request was refused. Giving that one a unit would let refused clients free others' units.
     if (request?.key === key && request.decision) await this.limiter.refund(request.decision)
   }
 
-  /** @returns the hits of a key, without counting one; undefined if there are none */
+  /** Looks up a key's hits without counting one. @returns undefined if there are none */
   async get(key: string): Promise<ClientHits | undefined> {
     const { limited, countsAll } = this.#need()
     const decision = this.#counter.needAnswer(await this.#counter.peek(idOf(key), limited))
@@ -124,12 +138,12 @@ export class TollgateStore {
     )
   }
 
-  /** Forgets the hits of a key. */
+  /** Forgets a key's hits, so that its client has the whole limit again. */
   async resetKey(key: string): Promise<void> {
     await this.#counter.forget(idOf(key), this.#need().limited)
   }
 
-  /** Lets go of the Tollgate store; a Redis client stays open. The failure policy decides later requests. */
+  /** Closes the limiter. A Redis client stays open. After that, the failure policy decides requests. */
   async shutdown(): Promise<void> {
     await this.limiter.close()
   }
@@ -144,7 +158,7 @@ function readyFor(options: HitStoreInit, algorithm: StoreOptions['algorithm']): 
   const { windowMs, limit, skipFailedRequests, skipSuccessfulRequests } = options
   needWindow(windowMs, 'windowMs')
   const quota = typeof limit === 'function' ? 0 : quotaOf(limit, 'limit')
-  // express-slow-down says 0, too: it lets all pass, and wants to know by how many its delayAfter is passed.
+  // express-slow-down also sets 0: it lets all requests pass, and needs to know how many came after its delayAfter.
   const countsAll = quota === 0 || quota === UNREACHABLE
   if (countsAll) refuseBucket(algorithm, 'requests without knowing their limit')
   return {
@@ -158,7 +172,7 @@ function hitsOf(totalHits: number, ms: number): ClientHits {
   return { totalHits, resetTime: new Date(Date.now() + Math.ceil(ms)) }
 }
 
-/** As other stores do, the key may be any value; that of clients without one is empty. */
+/** The key may be any value, as in other stores. Clients without a key have an empty one. */
 function idOf(key: unknown): string {
   return String(key) || '(empty)'
 }

@@ -9,8 +9,8 @@ export { TollgateStore } from './hit-store.js'
 export { StoreUnavailableError } from './unavailable.js'
 
 /**
- * The `store` of hono-rate-limiter, of `rateLimiter` and `webSocketLimiter`: it counts in any store of Tollgate, in exact
- * sliding windows. One for each middleware.
+ * Makes the option `store` for hono-rate-limiter's `rateLimiter` and `webSocketLimiter`. It counts in any Tollgate store, in exact
+ * sliding windows by default. Make one for each middleware.
  *
  * @param store such as `redisStore(client)`
  * @throws {ConfigError} when an argument is wrong

@@ -3,9 +3,9 @@ import { type Algorithm, createLimitSet } from '@tollgate/core/store'
 import { UNREACHABLE } from './hit.js'
 
 /**
- * Reads a middleware's limit. A fraction of a request is none, and a limit that nobody can reach is as good as any other.
+ * Reads a middleware's limit. Rounds it down, and replaces a limit that no client can reach by the largest quota.
  *
- * @param name what the middleware calls it
+ * @param name the middleware's name for it
  * @returns a whole number; 0 if no request fits
  * @throws {ConfigError} when it is not a limit
  */
@@ -15,13 +15,13 @@ export function quotaOf(limit: unknown, name: string): number {
 }
 
 /**
- * Checks the length of a window.
+ * Checks a window's length.
  *
- * @param name what the middleware calls it
- * @throws {ConfigError}
+ * @param name the middleware's name for it
+ * @throws {ConfigError} when it is not a whole number of ms, or no window of a limit
  */
 export function needWindow(windowMs: unknown, name: string): asserts windowMs is number {
-  // Said here, since core speaks of its own notation of times.
+  // Checked here, since core's error would describe its own notation for times.
   if (!Number.isInteger(windowMs) || (windowMs as number) < 1) {
     throw ConfigError.wrong(name, windowMs, 'a time in whole ms from 1, such as 60000')
   }
@@ -33,11 +33,11 @@ export function needWindow(windowMs: unknown, name: string): asserts windowMs is
 }
 
 /**
- * A bucket has no window: it forgets a request as soon as one unit came back, and those of a limit that nobody can reach
- * come back at once.
+ * Refuses a bucket where the count matters. A bucket has no window: it forgets a request as soon as a unit comes back, and with a
+ * limit that no client can reach, units come back at once.
  *
  * @param what such a limit counts
- * @throws {ConfigError}
+ * @throws {ConfigError} when it is a bucket
  */
 export function refuseBucket(algorithm: Algorithm | undefined, what: string): void {
   if (algorithm !== 'token-bucket') return
@@ -45,20 +45,20 @@ export function refuseBucket(algorithm: Algorithm | undefined, what: string): vo
 }
 
 /**
- * A name as a part of keys: it has no space then.
+ * Encodes a name as a part of keys, without spaces.
  *
- * @param path what the user calls it
- * @throws {ConfigError} for half of a pair of surrogates, which no encoding has
+ * @param path the user's name for it
+ * @throws {ConfigError} for half of a surrogate pair, which cannot be encoded
  */
 export function encodeName(name: string, path: string): string {
   try {
     return encodeURIComponent(name)
   } catch {
-    throw ConfigError.wrong(path, name, 'well-formed text, without half of a surrogate pair')
+    throw ConfigError.wrong(path, name, 'well-formed text, with both halves of each surrogate pair')
   }
 }
 
-/** By its code, since a process can load the class twice. */
+/** Checks the code, since a process can load the class twice. */
 export function isConfigError(error: unknown): error is ConfigError {
   return (error as Partial<ConfigError> | undefined)?.code === 'ERR_TOLLGATE_CONFIG'
 }

@@ -9,28 +9,32 @@ import { backing, type StoreOptions } from './store-options.js'
 export type { StoreOptions } from './store-options.js'
 export { StoreUnavailableError } from './unavailable.js'
 
-/** What the guard asks with. */
+/** The arguments with which the guard calls its storage. */
 export type Increment = [
   key: string,
-  /** ms */
+  /** The window's length in ms. */
   ttl: number,
   limit: number,
-  /** ms; 0: requests pass again as soon as they fit. */
+  /** How long a client is blocked after a refused request, in ms. 0: until a request fits again. */
   blockDuration: number,
   throttlerName: string,
 ]
 
-/** What the guard is told. Times in whole seconds, rounded up. */
+/** What the storage answers to the guard. Times are in whole seconds, rounded up. */
 export interface ThrottlerRecord {
+  /** The key's requests in the window. One more than the limit: the request is refused. */
   totalHits: number
+  /** Seconds until there is room again. */
   timeToExpire: number
+  /** Whether the request is refused. */
   isBlocked: boolean
+  /** Seconds until requests pass again; 0 if the request passes. */
   timeToBlockExpire: number
 }
 
 /**
- * The `storage` of @nestjs/throttler 6: it counts in any store of Tollgate, in exact sliding windows. Nest closes it when
- * the application is closed.
+ * Makes the option `storage` for @nestjs/throttler 6. It counts in any Tollgate store, in exact sliding windows by default. Nest
+ * closes it with the application.
  *
  * @param store such as `redisStore(client)`
  * @throws {ConfigError} when an argument is wrong
@@ -44,14 +48,16 @@ export function tollgateStore(store: Store, options: StoreOptions = {}): Tollgat
   return atCaller(tollgateStore, () => new TollgateStorage(store, options))
 }
 
+/** What `tollgateStore` returns for @nestjs/throttler, which calls its methods. You may need `limiter`. */
 export class TollgateStorage {
-  /** Tells of decisions and of the store's faults: `storage.limiter.on('storeError', ...)`, `stats()`, `health()`. */
+  /** Shows decisions and store errors: `storage.limiter.on('storeError', ...)`, `stats()`, `health()`. */
   readonly limiter: Limiter
   readonly #hits: Counter
-  /** One unit of these, taken for the length of a block, is the block: so it holds in all processes. */
+  /** A block is a unit taken here for the block's length, so it holds in all processes. */
   readonly #blocks: Counter
   readonly #known: Blocks
 
+  /** Called by `tollgateStore`. @throws {ConfigError} when an argument is wrong */
   constructor(store: Store, options: StoreOptions = {}) {
     const backed = atCaller(TollgateStorage, () => backing(store, options))
     this.limiter = backed.limiter
@@ -62,29 +68,29 @@ export class TollgateStorage {
   }
 
   /**
-   * Counts a request, unless it is refused. The first that is refused begins a block, if there is a `blockDuration`;
-   * those that are refused by it do not make it longer. Called by the guard.
+   * Counts a request, unless it is refused. With a `blockDuration`, the first refused request begins a block. Requests that the
+   * block refuses do not make it longer. The guard calls this.
    *
-   * @throws {ConfigError} when a number cannot be a limit
+   * @throws {ConfigError} when a number cannot be a limit, or the name of a throttler is not well-formed
    * @throws {StoreUnavailableError} if the store cannot answer and `onStoreFailure` is `closed`
    */
   async increment(...[key, ttl, limit, blockDuration, name]: Increment): Promise<ThrottlerRecord> {
     const asked = {
-      // So that throttlers with keys of their own making are kept apart by their names, which have no space then.
+      // The encoded name has no space, so throttlers stay apart even if they make their own keys.
       id: `${encodeName(name, 'name')} ${key}`,
       limited: { quota: quotaOf(limit, 'limit'), windowMs: ttl },
       block: blockDuration > 0 ? { quota: 1, windowMs: blockDuration } : undefined,
     }
     const left = this.#known.leftMs(asked.id)
     if (left > 0) return refusal(asked, left)
-    // A limit of 0 lets nobody pass, and is none to Tollgate.
+    // A limit of 0 lets no request pass. Tollgate has no such limit.
     if (asked.limited.quota === 0) return refusal(asked, Math.max(ttl, blockDuration))
     return this.#decide(asked)
   }
 
   async #decide(asked: Asked): Promise<ThrottlerRecord> {
     const { id, limited, block } = asked
-    // At once, so that both have one deadline.
+    // Together, so that both have one deadline.
     const [decision, blocked] = await Promise.all([
       this.#hits.take(id, limited),
       block && this.#blocks.peek(id, block),
@@ -102,18 +108,18 @@ export class TollgateStorage {
     if (!block) return 0
     const decision = await this.#blocks.take(id, block)
     if (!decision.allowed) return hitOf(this.#blocks.needAnswer(decision), block).retryAfterMs
-    // Of windows that slide it is longer than the window.
+    // In sliding windows this is longer than the window.
     return stateOf(decision)?.resetMs ?? 0
   }
 
   #refuse(asked: Asked, decision: Decision, waitMs: number): ThrottlerRecord {
-    // Its own window had room while the block lasts.
+    // The request's own window had room, but the block lasts.
     if (decision.allowed) void this.limiter.refund(decision)
     if (asked.block) this.#known.remember(asked.id, waitMs)
     return refusal(asked, waitMs)
   }
 
-  /** Called by Nest. The store is let go of; a Redis client stays open. */
+  /** Closes the limiter. A Redis client stays open. Nest calls this when the application is closed. */
   async onApplicationShutdown(): Promise<void> {
     await this.limiter.close()
   }

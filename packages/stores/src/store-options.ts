@@ -9,45 +9,46 @@ import {
 import { checkStore, type Algorithm } from '@tollgate/core/store'
 import { isConfigError } from './limited.js'
 
-/** Of a limiter's options those that do not say how much a client may use: the middleware says that. */
+/** A limiter's options, except how much a client may use: the middleware sets that. */
 type Backing = Pick<
   LimiterOptions,
   'name' | 'onStoreFailure' | 'local' | 'deadlineMs' | 'denials' | 'hashIds' | 'warnings'
 >
 
+/** The options of `tollgateStore`: those of a limiter that do not set how much a client may use, and the algorithm. */
 export interface StoreOptions extends Backing {
   /**
-   * How windows are counted: docs/guides/plans-and-limits.md has the worst case of each. Default: `sliding-log`, which is exact,
-   * or what the store has in its place.
+   * How windows are counted. docs/guides/plans-and-limits.md has each algorithm's worst case. Default: the store's own. For Redis
+   * and memory that is `sliding-log`, which is exact.
    */
   readonly algorithm?: Algorithm | undefined
 }
 
-/** What counts for a store: the limiter, and the limits that it is given with each subject. */
+/** What a `tollgateStore` counts with. */
 export interface Backed {
   readonly limiter: Limiter
   readonly algorithm: Algorithm | undefined
-  /** How refused requests and blocks are counted: as long as they last, where the store can. */
+  /** How refused requests and blocks are counted: for exactly as long as they last, if the store can. */
   readonly forRefusals: Algorithm | undefined
   /** The algorithm of limits that name none. */
   readonly defaultAlgorithm: Algorithm | undefined
-  /** The last fault that the store has told of. */
+  /** The latest error of the store. */
   readonly lastFault: () => StoreError | undefined
-  /** The time in ms that limits pass by, from some beginning. */
+  /** The time in ms by which windows pass, from any beginning. */
   readonly now: () => number
 }
 
 /**
- * Checks the arguments of a `tollgateStore` and makes its limiter. Does no I/O.
+ * Checks the arguments of `tollgateStore` and makes its limiter. Does no I/O.
  *
  * @throws {ConfigError} when an argument is wrong
  */
 export function backing(store: Store, options: StoreOptions): Backed {
-  // Without this, a limiter would count in memory where a store was forgotten.
+  // Without this check, the limiter would count in memory if the store was forgotten.
   checkStore(store, 'store')
   needOwnOptions(options)
   const { algorithm, ...rest } = options
-  // Every request brings limits of its own. This one is never asked: a limiter has at least one.
+  // Every request brings its own limits. This one is never asked, but a limiter needs at least one.
   const limit = { quota: 1, window: 'min', ...(algorithm !== undefined && { algorithm }) }
   const limiter = asOptions(() => createLimiter({ ...rest, store, limit }))
   let fault: StoreError | undefined
@@ -64,7 +65,7 @@ export function backing(store: Store, options: StoreOptions): Backed {
 
 const OF_THE_MIDDLEWARE = ['limit', 'plans', 'defaultPlan', 'planOf', 'planCache']
 
-/** Refuses what a limiter would take; it refuses the rest itself. */
+/** Refuses options that a limiter would take. The limiter refuses all other wrong ones. */
 function needOwnOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw ConfigError.wrong('options', options, "an object of options, such as { name: 'login' }")
@@ -74,13 +75,10 @@ function needOwnOptions(options: unknown): void {
   }
   const [found] = OF_THE_MIDDLEWARE.filter((name) => name in options)
   if (found === undefined) return
-  throw new ConfigError(
-    found,
-    'how much a client may use is said by the options of the middleware: leave it out',
-  )
+  throw new ConfigError(found, "the middleware's options set how much a client may use: leave this out")
 }
 
-/** Names an option by where the user wrote it, which was not in a limit. */
+/** Names the option that the user wrote: not a limit, but `algorithm`. */
 function asOptions<Made>(make: () => Made): Made {
   try {
     return make()

@@ -1,29 +1,31 @@
 import { StoreError } from '@tollgate/core'
 
-/** How long a client should stay away, in seconds. */
+/** When clients should try again, in seconds. */
 const RETRY_AFTER_S = '1'
 
 /**
- * The store cannot answer, and `onStoreFailure` is `closed`. Express, Fastify and Nest answer 503 by its status, Hono by
- * its response, unless the application handles it.
+ * The error for a request that the store cannot count while `onStoreFailure` is `closed`. Express, Fastify, Nest and Hono answer it
+ * with 503, unless the application handles it.
  */
 export class StoreUnavailableError extends StoreError {
+  /** The answer's status, for Express. */
   readonly status = 503
+  /** The answer's status, for Fastify and Nest. */
   readonly statusCode = 503
-  /** Nest reads the status only where this is said, and sends a text of its own. */
+  /** Nest reads the status only if this is set, and sends its own text. */
   readonly expose = false
-  /** Express sends these with the answer. */
+  /** The answer's headers, for Express and Hono. */
   readonly headers = { 'Retry-After': RETRY_AFTER_S }
-  /** What happened, for logs: Fastify sends the message to clients. */
+  /** What happened, for logs. It is not in the message, which Fastify sends to clients. */
   readonly detail =
     "the store cannot answer, and onStoreFailure is 'closed': nothing was counted for this request"
 
-  /** @param cause the last fault of the store, if it has told of one */
+  /** @param cause the store's latest error, if there was one */
   constructor(cause?: StoreError) {
     super('Service Unavailable: try again later', cause && { cause, reason: cause.reason })
   }
 
-  /** Hono asks an error for its answer. */
+  /** Makes the answer, for Hono. */
   getResponse(): Response {
     return new Response('Service Unavailable', { status: 503, headers: this.headers })
   }

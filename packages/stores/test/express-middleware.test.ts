@@ -309,7 +309,7 @@ describe('what cannot work is refused', () => {
     const store = tollgateStore(memoryStore())
     const served = await serve(limited(store), limited(store, { limit: 50 }))
     expect(logged.join()).toContain(
-      "make one for each, with names of their own: tollgateStore(store, { name: 'login' })",
+      "make one for each, with its own name: tollgateStore(store, { name: 'login' })",
     )
     expect(await statusesOf(served, 1)).toEqual([500])
   })

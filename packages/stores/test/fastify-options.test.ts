@@ -250,7 +250,7 @@ test('one store for two registrations is refused', async () => {
   void app.register(async (part) => {
     await part.register(rateLimit, { store, max: 5 })
   })
-  await expect(async () => app.ready()).rejects.toThrow('another middleware has it already')
+  await expect(async () => app.ready()).rejects.toThrow('another middleware already uses it')
 })
 
 test.each([

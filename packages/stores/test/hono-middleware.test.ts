@@ -128,7 +128,7 @@ test('a store with two middlewares is refused, and so is a limit that is none', 
   const store = tollgateStore(memoryStore())
   rateLimiter({ windowMs: MINUTE, limit: 2, keyGenerator, store })
   expect(() => webSocketLimiter({ windowMs: MINUTE, limit: 2, keyGenerator, store })).toThrow(
-    'another middleware has it',
+    'another middleware already uses it',
   )
   const other = tollgateStore(memoryStore())
   expect(() => rateLimiter({ windowMs: MINUTE, limit: -1, keyGenerator, store: other })).toThrow(
