@@ -6,9 +6,9 @@ import type { Hold, LeaseOrder } from './contract.js'
 export type { Conclude }
 
 /**
- * Gathers requests into one call per shard. Requests of one call are sent together and fail together. There is no timer: a
- * request that finds no call of its shard on the way leaves within the same tick of the event loop, with all others of
- * that moment; any other leaves at the end of the tick.
+ * Gathers requests into one call per shard. The requests of a call are sent together and fail together. There is no timer. If no
+ * call of the shard is on its way, a request leaves within the same tick of the event loop, together with all others that come by
+ * then. Otherwise it leaves at the end of the tick.
  */
 export class Batcher<Request extends Sized & { readonly shard: number }> {
   readonly #send: Send<Request>
@@ -42,17 +42,17 @@ export class Batcher<Request extends Sized & { readonly shard: number }> {
   }
 }
 
-/** The fewest requests of a reply that are concluded before the next call may leave. */
+/** How many requests of a reply are concluded at least before the next call may leave. */
 const SMALLEST_PART = 8
 
 /**
- * Makes a caller's result from the store's answer, which can be anything, or from its error.
+ * Makes a caller's result from the store's answer or error. The answer can be anything.
  *
  * @param sentAtMs when the call was sent, in ms since the process started
  */
 type Conclude<Request, Result> = (request: Request, given: unknown, sentAtMs: number) => Result
 
-/** Sends a batch. `onAnswers` is called once, with the answers in the order of the batch or with the error of all. */
+/** Sends a batch. Calls `onAnswers` once, with the answers in the batch's order, or with one error for all. */
 type Send<Request> = (batch: readonly Request[], onAnswers: (given: unknown) => void) => void
 
 interface Waiting<Request, Result> {
@@ -62,7 +62,7 @@ interface Waiting<Request, Result> {
   readonly reject: (error: unknown) => void
 }
 
-/** After so many steps without I/O between them, the event loop gets a turn: timers and sockets must not wait for ever. */
+/** After this many steps without I/O between them, the event loop gets a turn, so that timers and sockets do not wait for ever. */
 const STEPS_A_TURN = 64
 
 const resolved = Promise.resolve()
@@ -80,9 +80,9 @@ class Lane<Request extends Sized> {
   readonly #send: Send<Request>
   readonly #onConcluded: () => void
   #waiting: Waiting<Request, unknown>[] = []
-  /** How many limits these requests are about. */
+  /** The number of limits in the waiting requests. */
   #limits = 0
-  /** How many calls have no reply yet. */
+  /** The number of calls without a reply yet. */
   #underWay = 0
   #isFlushDue = false
   #replies: Reply<Request>[] = []
@@ -129,8 +129,8 @@ class Lane<Request extends Sized> {
   }
 
   /**
-   * Concludes a reply. If the store has nothing to do meanwhile, only a part of it: its callers may ask again, and what they ask
-   * leaves before the next part is concluded, so that the store works at the same time.
+   * Concludes a reply. If the store is idle meanwhile, concludes only a part of it. Callers of that part may ask again, and their
+   * requests leave before the next part is concluded. So the store works at the same time.
    */
   readonly #conclude = (): void => {
     this.#isConcluding = false
@@ -158,7 +158,7 @@ class Lane<Request extends Sized> {
     this.#soon(this.#conclude)
   }
 
-  /** Runs a function after what has been resolved so far has reached its callers. */
+  /** Runs a function once everything resolved so far has reached its callers. */
   #soon(run: () => void): void {
     this.#steps += 1
     if (this.#steps % STEPS_A_TURN === 0) setImmediate(run)
@@ -166,27 +166,28 @@ class Lane<Request extends Sized> {
   }
 }
 
-/**
- * The most requests in one call, and the most limits of all its requests together: a larger call would block the server for
- * other clients for too long. 1024 limits take Redis about 4 ms. A request with more of them is sent alone.
- */
+/** The most requests in one call. */
 export const LARGEST_BATCH = 128
+/**
+ * The most limits in one call, in all its requests together. A larger call would block the server too long for other clients: 1024
+ * limits take Redis about 4 ms. A request with more limits is sent alone.
+ */
 export const MOST_LIMITS_A_CALL = 1024
 
 /**
- * A reservation, and what is told of one, is written with all others that its subject has open, up to 1000: that takes as long
- * as so many limits.
+ * Writing a reservation takes as long as this many limits, and so does a report of one: it is written together with all others
+ * that its subject has open, up to 1000.
  */
 const LIMITS_A_RESERVATION = 16
 
-/** What the size of a request is measured by. */
+/** What determines a request's size. */
 export interface Sized {
   readonly parts: readonly { readonly set: LimitSet }[]
   readonly hold?: Hold | undefined
   readonly order?: LeaseOrder | undefined
 }
 
-/** How many limits a request is about, or takes as long as. */
+/** A request's size: its number of limits, or as many limits as it takes as long as. */
 export function limitsIn({ parts, hold, order }: Sized): number {
   const isHeavy = hold?.kind === 'reservation' || (order && !order.wish)
   let limits = isHeavy ? LIMITS_A_RESERVATION * parts.length : 0
@@ -194,7 +195,7 @@ export function limitsIn({ parts, hold, order }: Sized): number {
   return limits
 }
 
-/** Divides what is to be sent into calls that are not too large. */
+/** Divides items into calls that are not too large. */
 export function inCalls<Item>(items: readonly Item[], limitsOf: (item: Item) => number): Item[][] {
   const calls: Item[][] = []
   let call: Item[] = []

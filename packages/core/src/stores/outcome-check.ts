@@ -13,13 +13,13 @@ import type {
   SubRequest,
 } from './contract.js'
 
-/** Whether a store's answer is a valid outcome for a request: a user's own store can return anything. */
+/** Whether a store's answer is a valid outcome for a request. A user's own store can return anything. */
 export function isOutcome(given: unknown, request: StoreRequest): given is Outcome {
   try {
     const { at, limits, lease, hold } = (given ?? {}) as Partial<Outcome>
     if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(request.parts))
       return false
-    // Indices, here and below, since this runs for every request.
+    // Loops over indices, here and below, since this runs for every request.
     for (let i = 0; i < limits.length; i += 1) if (!isLimitOutcome(limits[i] as object)) return false
     switch (request.grant) {
       case 'all':
@@ -55,18 +55,18 @@ function isLimitOutcome({ wait, remaining, reset, leased, slot }: Partial<LimitO
   return (leased === undefined || isWhole(leased, 0)) && (slot === undefined || isWhole(slot, 0))
 }
 
-/** Within the safe integers, beyond which a number could not be written into a header. */
+/** Safe integers only: a larger number could not be written into a header. */
 function isTime(given: unknown): given is number {
   return typeof given === 'number' && Math.abs(given) <= Number.MAX_SAFE_INTEGER
 }
 
-/** With `upTo` and `lease`: `granted` is the same for every limit, and at most what was asked for. */
+/** For `upTo` and `lease`: whether `granted` is the same for every limit, and at most what was asked for. */
 function isSameForAll(limits: readonly LimitOutcome[], most: number): boolean {
   const granted = limits[0]?.granted
   return isWhole(granted, 0, most) && limits.every((limit) => limit.granted === granted)
 }
 
-/** A lease that would last longer than the wish says would be served after the store has given its units to others. */
+/** A lease that lasts longer than the wish would be served after the store has given its units to others. */
 function isLease(
   { endsInUs, isKnown }: Partial<LeaseOutcome> = {},
   limits: readonly LimitOutcome[],
@@ -76,7 +76,7 @@ function isLease(
   return isInTime && typeof isKnown === 'boolean' && isSameForAll(limits, wish?.most ?? 0)
 }
 
-/** A place that came later than asked for, or a hold that lasted longer, would keep units that nobody waits for. */
+/** A place that comes later than asked, or a hold that lasts longer, would keep units for which no request waits. */
 function isHold(held: HoldOutcome | undefined, limits: readonly LimitOutcome[], hold: Hold): boolean {
   if (limits.some(({ wait }) => wait !== 0)) return held === undefined
   const { delayUs, endsInUs } = held ?? {}
@@ -86,7 +86,7 @@ function isHold(held: HoldOutcome | undefined, limits: readonly LimitOutcome[], 
   return delayUs <= lengthUs && endsInUs <= delayUs + slackUs && (delayUs === 0 || endsInUs >= delayUs)
 }
 
-/** With `force`: each limit has its own `granted`, at most the units used of it. */
+/** For `force`: whether each limit has its own `granted`, at most its used units. */
 function isOfEach(limits: readonly LimitOutcome[], parts: readonly ChargedPart[]): boolean {
   return limitsByPart(parts, limits).every(([{ used }, own]) =>
     own.every(({ granted }, i) =>
@@ -99,7 +99,7 @@ function isOfEach(limits: readonly LimitOutcome[], parts: readonly ChargedPart[]
   )
 }
 
-/** Each part of a request with what a list has of its limits: the limits of the first part come first, as in an outcome. */
+/** Each part of a request with its limits' items from a list. As in an outcome, the first part's limits come first. */
 export function limitsByPart<Part extends { readonly set: LimitSet }, T>(
   parts: readonly Part[],
   ofLimits: readonly T[],

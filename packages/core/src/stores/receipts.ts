@@ -3,11 +3,11 @@ import type { Outcome, RefundRequest, StoreRequest, SubRequest } from './contrac
 import { limitsByPart } from './outcome-check.js'
 
 /**
- * Makes the request that gives units of an outcome back to the limits they were taken from. Requests in flight are left out:
- * they end by themselves.
+ * Makes the request that gives an outcome's units back to the limits they were taken from. Slots of requests in flight are left
+ * out, since they end by themselves.
  *
- * @param units quota units: one number for every limit, or one for each limit in the order of the outcome
- * @param id    with an id, the units go back only once even if the request is sent repeatedly
+ * @param units quota units: one number for all limits, or one for each limit in the outcome's order
+ * @param id    with an id, the units go back only once, even if the request is sent repeatedly
  */
 export function refundOf(
   { shard, parts }: Pick<StoreRequest, 'shard' | 'parts'>,
@@ -17,17 +17,17 @@ export function refundOf(
 ): RefundRequest {
   const receipts = limits.map(({ remaining, reset, leased = 0 }, i): Receipt => {
     const own = typeof units === 'number' ? units : (units[i] ?? 0)
-    // Units on lease are not in the state that the algorithm gives back to.
+    // Units on lease are not in the state to which the algorithm gives units back.
     return { units: own, at, remaining: remaining + leased, reset }
   })
   return refundWith({ shard, parts: limitsByPart(parts, receipts) }, id)
 }
 
 /**
- * Makes the request that gives units back of which only the key is known: of every limit those that have counted longest.
- * Requests in flight are left out.
+ * Makes the request that gives units back if only their key is known: from each limit, the units that have counted longest. Slots
+ * of requests in flight are left out.
  *
- * @param units quota units, the same number of every limit
+ * @param units quota units, the same number for every limit
  * @param id    as in refundOf
  */
 export function refundByKey(

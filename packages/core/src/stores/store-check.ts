@@ -10,14 +10,14 @@ const OPTIONAL_METHODS = ['ready', 'observe', 'close', 'testClock'] as const
 const PAGE = `${pageOf('guides/writing-a-store.md')} says what a store has`
 
 /**
- * Refuses anything that is not a store, when the limiter is created rather than at its first request.
+ * Refuses what is not a store, so that the error comes when a limiter is created and not with its first request.
  *
- * @param path where the user wrote it, for the error: `store`
- * @throws {ConfigError} that names the method or the ability that is missing or wrong
+ * @param path where the user wrote it, for the error, such as `store`
+ * @throws {ConfigError} that names the missing or wrong method or ability
  */
 export function checkStore(given: unknown, path: string): asserts given is Store {
   const store = given as Partial<Record<string, unknown>> | null | undefined
-  // At least two methods: other objects can have one of these names, such as the `reset` of a Redis client.
+  // At least two methods: other objects can have one with such a name, such as a Redis client's `reset`.
   if (
     typeof store !== 'object' ||
     store === null ||
@@ -57,7 +57,7 @@ function meantBy(given: unknown, path: string): string {
   return `${CALLS.join(', ')}, or a store of your own (${PAGE})`
 }
 
-/** Whether it is a Redis client of any package: an object that can run scripts. */
+/** Whether it is any package's Redis client: an object that can run scripts. */
 export function isRedisClient(given: unknown): boolean {
   const client = given as Partial<Record<string, unknown>> | null | undefined
   return isMethod(client?.eval) && (isMethod(client?.evalsha) || isMethod(client?.evalSha))
@@ -66,14 +66,14 @@ export function isRedisClient(given: unknown): boolean {
 const isBoolean = (given: unknown): boolean => typeof given === 'boolean'
 const isFrom1 = (given: unknown): boolean => isWhole(given, 1)
 
-/** What a store can say of itself, beside its algorithms. */
+/** A store's abilities, except its algorithms. */
 const ABILITIES: readonly (readonly [
   name: keyof StoreAbilities,
   isRight: (given: unknown) => boolean,
   expected: string,
 ])[] = [
   ['atomic', isBoolean, 'true if it decides several keys in one step, else false or nothing'],
-  ['shards', isFrom1, 'in how many shards its keys are: a whole number from 1, or nothing'],
+  ['shards', isFrom1, 'the number of its shards: a whole number from 1, or nothing'],
   ['leases', isBoolean, 'true if it decides requests with the grant lease, else false or nothing'],
   ['slots', isBoolean, 'true if it counts requests in flight, else false or nothing'],
   ['holds', isBoolean, 'true if it makes reservations and books places, else false or nothing'],
@@ -91,7 +91,7 @@ const ABILITIES: readonly (readonly [
   [
     'space',
     (given) => typeof given === 'object' && given !== null,
-    'an object that all stores of the same keys have, or nothing',
+    'an object that all stores with the same keys share, or nothing',
   ],
 ]
 
@@ -109,13 +109,13 @@ function checkAbilities(store: Partial<Record<keyof StoreAbilities, unknown>>, p
   }
 }
 
-/** It is written as users write it, so it is one whose windows can have any length. */
+/** Checks the algorithm for limits that name none. Users can write only those whose windows can have any length. */
 function checkDefault(given: unknown, algorithms: StoreAbilities['algorithms'], path: string): void {
   const names = windowAlgorithms.filter((name) => implementations[name].name === name)
   const supported = names.filter((name) => algorithms?.includes(name) ?? true)
   if (supported.includes(given as AlgorithmName)) return
   if (supported.length === 0)
-    refuse(path, given, 'nothing, since limits name each of its `algorithms` by their window')
+    refuse(path, given, "nothing, since a limit's window already names each of its `algorithms`")
   const which = algorithms === undefined ? '' : ', which are those of `algorithms`'
   refuse(path, given, `one of ${supported.map(show).join(', ')}${which}, or nothing`)
 }
@@ -136,7 +136,7 @@ function refuse(path: string, given: unknown, expected: string): never {
   throw ConfigError.wrong(path, given, expected)
 }
 
-/** The first algorithm of these limits that the store does not support; undefined when it supports all. */
+/** The first of these limits' algorithms that the store does not support; undefined if it supports all. */
 export function unsupportedBy(
   { algorithms }: StoreAbilities,
   { limits }: LimitSet,
@@ -149,8 +149,9 @@ const ofClients = processWide('spaces of clients', () => new WeakMap<object, Map
 const ofServers = processWide('spaces of servers', () => new Map<string, Map<string, object>>())
 
 /**
- * Identifies the keys of one client, or of servers by their addresses, under one prefix. Stores with the same object use the same
- * keys.
+ * Makes a store's ability `space`: the same object for the same keys.
+ *
+ * @param where the client, or the servers' addresses as text
  */
 export function spaceOf(where: object | string, prefix: string): object {
   const ofClient = (typeof where === 'string' ? ofServers.get(where) : ofClients.get(where)) ?? new Map()

@@ -5,19 +5,20 @@ import { warn } from '../../base/warnings.js'
 import type { Store } from '../contract.js'
 import { ProcessStore } from './process-store.js'
 
+/** The options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /**
-   * The most subjects that are remembered. When there are more, the one idle longest is forgotten, and the event
+   * The most subjects to remember. When there are more, the store forgets the one that was idle longest, and the event
    * `evicted` reports it. docs/operations/stores-and-failures.md says how to choose the number. Default: 100 000.
    */
   readonly maxSubjects?: number | undefined
-  /** Returns the time in ms since 1970, in place of the system's clock; for tests. Keeps subjects an hour longer. */
+  /** For tests: returns the time in ms since 1970, instead of the system's clock. Subjects then stay an hour longer. */
   readonly now?: (() => number) | undefined
 }
 
 /**
- * Counts in this process's memory. A limiter without a store uses this one. If an application has several processes,
- * each allows a subject its whole plan; a limiter that notices emits a process warning. Nothing runs in the
+ * Makes a store that counts in this process's memory. A limiter without a store uses one. If an application has several
+ * processes, each allows a subject its whole plan, and a limiter that notices emits a process warning. Nothing runs in the
  * background: expired subjects are removed while others are used.
  *
  * @throws {ConfigError} when an option is wrong
@@ -40,9 +41,9 @@ function makeStore(options: MemoryStoreOptions): Store {
 const WARNED = Symbol.for('@tollgate/core: memory store in several processes')
 
 const TEXT = `The memory store counts in each process of this application by itself, so a subject has its whole plan \
-in every one of them. Count together in Redis: store: redisStore(client)`
+in each of them. To share counts, use Redis: store: redisStore(client)`
 
-/** Warns once if a store counts in one of several processes of an application. */
+/** Warns once if a store counts in memory, and this is one of an application's several processes. */
 export function warnOfSeveralProcesses(store: Store): void {
   const told = globalThis as { [WARNED]?: boolean }
   if (told[WARNED] || !(store instanceof ProcessStore) || !isOneOfSeveral()) return
