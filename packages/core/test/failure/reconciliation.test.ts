@@ -15,7 +15,8 @@ test('a subject whose key is damaged does not keep others from being charged', a
   await consume(limiter, 'hurt', 4)
   for (let i = 0; i < 300; i += 1) await limiter.consume(`other-${i}`, { cost: 5 })
   redis.resume()
-  await eventually(() => limiter.stats().reconciled.units === 1500)
+  // More if this process was held up before the pause: then the first request was charged, too.
+  await eventually(() => limiter.stats().reconciled.units >= 1500)
   expect((await client.keys('*/other-*')).length).toBe(300)
   expect(limiter.health().status).toBe('ok')
 })

@@ -57,7 +57,7 @@ describe('a process whose Redis is not reached, and which nobody asks', () => {
       async () => `redis://127.0.0.1:${await freePort()}`,
       /Redis refused the connection: start it, .*ECONNREFUSED 127.0.0.1:\d+/,
     ],
-    ['of an unknown host', async () => 'redis://no-such-host.invalid', /the host of Redis was not found/],
+    ['of an unknown host', async () => 'redis://no-such-host.invalid', /the Redis host was not found/],
     [
       'with a wrong password',
       async () => (await withPassword()).replace('//', '//:wrong@'),

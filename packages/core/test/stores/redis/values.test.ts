@@ -35,9 +35,21 @@ const calls: Readonly<Record<string, (store: Store) => PromiseLike<readonly unkn
 describe('a value of another version', () => {
   const version = (first: number): Buffer => Buffer.from([first, ...new Array<number>(30).fill(7)])
   const values: readonly [string, Buffer, string][] = [
-    ['format 1', version(0x16), 'written by another version of Tollgate (format 1, this one writes 3)'],
-    ['format 2', version(2), 'written by another version of Tollgate (format 2, this one writes 3)'],
-    ['format 4', version(4), 'written by another version of Tollgate (format 4, this one writes 3)'],
+    [
+      'format 1',
+      version(0x16),
+      "another version of Tollgate wrote this request's value: run one version in all processes, or give this one its own prefix (format 1, this one writes 3)",
+    ],
+    [
+      'format 2',
+      version(2),
+      "another version of Tollgate wrote this request's value: run one version in all processes, or give this one its own prefix (format 2, this one writes 3)",
+    ],
+    [
+      'format 4',
+      version(4),
+      "another version of Tollgate wrote this request's value: run one version in all processes, or give this one its own prefix (format 4, this one writes 3)",
+    ],
     ['not of Tollgate', Buffer.from('{"some": "other application"}'), 'Tollgate did not write'],
     ['short', Buffer.from('x'), 'Tollgate did not write'],
     ['short, and of this format', Buffer.from([3, 0, 0]), 'Tollgate did not write'],
