@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { commandOf, optionsOf, USAGE } from './options.mjs'
 import { differences, filesOf, jsonOf, writeFiles } from './report/files.mjs'
-import { noisyIn, publishedOf } from './report/noise.mjs'
+import { noisyIn, publishedOf } from './report/words/noise.mjs'
 import { readRuns } from './report/read.mjs'
-import { textOf } from './report/text.mjs'
+import { textOf } from './report/words/text.mjs'
 import { sectionsOf } from './sections.mjs'
 
 const ONE_SIGNAL_MS = 1000

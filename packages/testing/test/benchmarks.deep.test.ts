@@ -138,7 +138,7 @@ test('page, charts and README have no figure that is too noisy to judge', () => 
   expect(files['docs/compare/benchmarks/speed.svg'] ?? '').not.toContain('512 in flight')
   expect(files['README.md']).not.toContain('512 requests in flight')
   expect(files['README.md']).not.toContain('denies a flooding tenant')
-  expect(files['README.md']).toContain('One request at a time')
+  expect(files['README.md']).toContain('With one request at a time')
   // The figures themselves stay.
   const kept: Run = JSON.parse(files['docs/compare/benchmarks/results.json'] ?? '')
   expect(kept.sections.server).toEqual(run.sections.server)
@@ -167,9 +167,11 @@ test('the README tells of a flood, of a lone request beside a bare script, and o
   expect(timesIn(twice[0])).toEqual(timesIn(once[0]).map((each) => Number((2 * each).toPrecision(4))))
   expect(twice.slice(1)).toEqual(once.slice(1))
   expect(once[1]).toMatch(
-    /^One request at a time runs at 0\.\d+ times the speed of a bare Redis `INCR`\. A bare script runs at 0\.\d+, /,
+    /^With one request at a time, Tollgate runs at 0\.\d+ times the speed of a bare Redis `INCR`, a bare script at 0\.\d+, /,
   )
-  expect(once[2]).toMatch(/^512 requests in flight share calls, and run at \d\.\d+ times `INCR`; /)
+  expect(once[2]).toMatch(
+    /^With 512 requests in flight, which share calls, Tollgate runs at \d\.\d+ times `INCR`, /,
+  )
 })
 
 test('a section with noisy tables is repeated until it is quiet, three times at most, and keeps what was quiet', () => {

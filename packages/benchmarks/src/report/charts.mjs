@@ -1,6 +1,6 @@
 // The charts of the page, drawn from a run. A chart whose figures are missing is left out.
 import * as names from '../names.mjs'
-import { ratioOf, summary, valuesOf } from './figures.mjs'
+import { ratioOf, summary, valuesOf } from './words/figures.mjs'
 import { barChart, lineChart } from './svg.mjs'
 
 const MEDIANS = 'Bars are medians, thin lines quartiles.'

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chartsOf } from './charts.mjs'
-import { publishedOf } from './noise.mjs'
+import { publishedOf } from './words/noise.mjs'
 import { pageOf } from './page.mjs'
-import { withSummary } from './readme.mjs'
+import { withSummary } from './words/readme.mjs'
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url))
 

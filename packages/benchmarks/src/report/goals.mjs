@@ -1,6 +1,6 @@
 // What the project set itself to reach, and what a run says of it.
 import * as names from '../names.mjs'
-import { digits, ratioOf, summary, valuesOf } from './figures.mjs'
+import { digits, ratioOf, summary, valuesOf } from './words/figures.mjs'
 
 /**
  * @typedef {object} Goal

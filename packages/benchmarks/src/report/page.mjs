@@ -1,9 +1,9 @@
 // docs/compare/benchmarks.md, as a run renders it.
-import { digits, MOST_OFF, MOST_SPREAD } from './figures.mjs'
+import { digits, MOST_OFF, MOST_SPREAD } from './words/figures.mjs'
 import { judge, LIMIT } from './goals.mjs'
-import { LAYOUT } from './layout.mjs'
+import { LAYOUT } from './layouts/layout.mjs'
 import { PARTS } from './parts.mjs'
-import { ALT, CAVEATS, OPENING, TO_REACH } from './prose.mjs'
+import { ALT, CAVEATS, OPENING, TO_REACH } from './words/prose.mjs'
 import { commandsOf, quickSections, sectionsElsewhere } from './read.mjs'
 import { sectionTables, table } from './tables.mjs'
 

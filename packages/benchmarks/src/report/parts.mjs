@@ -1,5 +1,5 @@
 // The sections of the page, in order: what a reader sees, what it means, and how it was measured.
-import * as means from './means.mjs'
+import * as means from './words/means.mjs'
 
 /**
  * @typedef {object} Part

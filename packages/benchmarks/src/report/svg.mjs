@@ -1,7 +1,7 @@
 // The charts: bars in groups with quartiles, and lines. They stand on the card of the pictures, in its colours.
 
 import { box, card, line, round, text, WIDTH } from '../draw.mjs'
-import { digits } from './figures.mjs'
+import { digits } from './words/figures.mjs'
 
 const [LEFT, RIGHT] = [24, WIDTH - 24]
 const LINE = 24

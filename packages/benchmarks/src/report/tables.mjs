@@ -1,7 +1,7 @@
 // Markdown tables of a run, as layout.mjs lays them out.
 import { paired } from '../kit/statistics.mjs'
 import { isOurs } from '../names.mjs'
-import { controlOf, digits, spread, summary } from './figures.mjs'
+import { controlOf, digits, spread, summary } from './words/figures.mjs'
 
 /** @param {number} [texts] how many columns, from the first, are texts and not numbers */
 export function table(head, rows, texts = 1) {

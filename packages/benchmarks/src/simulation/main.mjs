@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { differences, jsonOf, writeFiles } from '../report/files.mjs'
-import { publishedOf } from '../report/noise.mjs'
+import { publishedOf } from '../report/words/noise.mjs'
 import { PATHS, scalePage } from './page.mjs'
 
 const USAGE = `npm run simulate -- [options]

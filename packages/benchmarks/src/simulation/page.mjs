@@ -1,6 +1,6 @@
 // docs/operations/leases-at-scale.md: what Redis carries with and without leases, computed from measured figures, and the simulation.
 import * as names from '../names.mjs'
-import { digits, summary, valuesOf } from '../report/figures.mjs'
+import { digits, summary, valuesOf } from '../report/words/figures.mjs'
 import { table } from '../report/tables.mjs'
 
 export const PATHS = {
@@ -59,13 +59,13 @@ export function costsOf(run) {
   }
 }
 
-const OPENING = `With \`lease: true\` in a plan, a process takes units of a busy subject in advance and serves it from memory. Redis then works
-for renewals, not for requests. This page estimates the savings on many machines. The first two sections calculate from figures
-[measured](#what-was-measured) on one machine, and the third simulates a fleet. [Leases](../guides/leases.md) explains how to use leases.`
+const OPENING = `With \`lease: true\` in a plan, a process takes units of a busy tenant from Redis in advance, and serves the tenant's requests from memory.
+It calls Redis only to renew this *lease*. [Leases](../guides/leases.md) shows how to use leases. This page estimates the savings on many
+machines. The first two sections calculate from [measurements](#what-was-measured) on one machine, and the third simulates a fleet.`
 
 const MEASURED = `These figures come from \`npm run bench\` on one machine, in the sections [Leases](../compare/benchmarks.md#leases) and
-[Commands against offered load](../compare/benchmarks.md#commands-against-offered-load). Redis's time is the CPU time of the whole server, with
-its sockets.`
+[Commands against offered load](../compare/benchmarks.md#commands-against-offered-load). Redis's time is the CPU time of the whole server process,
+including its sockets.`
 
 function costTable({ lone, batched, renewal, script, renewals, processSpeed }) {
   return table(
@@ -74,7 +74,7 @@ function costTable({ lone, batched, renewal, script, renewals, processSpeed }) {
       ['Redis µs per decision, one request in a command', digits(lone)],
       ['Redis µs per decision, 64 requests in a command', digits(batched)],
       ['Redis µs per renewal', digits(renewal)],
-      ['of these, in the script', digits(script)],
+      ['Redis µs per renewal, in the script alone', digits(script)],
       ['renewals per second for one process and one tenant', digits(renewals)],
       ['decisions per second from leases in one process', digits(processSpeed)],
     ],
@@ -82,11 +82,12 @@ function costTable({ lone, batched, renewal, script, renewals, processSpeed }) {
 }
 
 function computedText({ renewals }) {
-  return `Without leases, Redis's load depends on the number of requests. With leases it depends on the number of *hot pairs*: a process and a busy tenant.
-Each pair renews ${digits(renewals)} times a second, and a renewal serves all requests since the last one.
+  return `Without leases, Redis's load grows with the number of requests. With leases, it grows with the number of *hot pairs*. A hot pair is a process
+and a tenant that the process serves from a lease. Each hot pair renews its lease ${digits(renewals)} times a second, however many
+requests it serves.
 
-The table assumes that Redis, which decides in one thread, is ${percent(BUSY)} busy. If tenants are spread over several shards, each shard can do
-as much.`
+Redis decides in one thread. The table shows how much Redis can do while this thread is ${percent(BUSY)} busy. If tenants are spread over several
+shards, each shard can do as much as one Redis.`
 }
 
 function carryTable({ lone, batched, renewal, renewals }) {
@@ -95,8 +96,8 @@ function carryTable({ lone, batched, renewal, renewals }) {
   return table(
     ['', 'one Redis', `${SHARDS} shards`],
     [
-      row('decisions/s without leases, one in a command', each / lone),
-      row('decisions/s without leases, 64 in a command', each / batched),
+      row('decisions/s without leases, one per command', each / lone),
+      row('decisions/s without leases, 64 per command', each / batched),
       row('renewals/s', each / renewal),
       row('hot pairs of a process and a tenant', each / renewal / renewals),
     ],
@@ -104,12 +105,12 @@ function carryTable({ lone, batched, renewal, renewals }) {
 }
 
 function fleetText() {
-  return `A tenant is always in one shard. Here ${PROCESSES.toLocaleString('en')} processes share its requests evenly. The table shows how many
-cores the shard would need. Redis decides on one core, so more than 1 is too much.
+  return `One tenant's counters are always in one shard. Here ${PROCESSES.toLocaleString('en')} processes share the tenant's requests evenly. The table shows how many
+cores the shard would need. Redis decides on one core, so a number above 1 means that the shard cannot do it.
 
-- A lease must serve at least ${HOT_REQUESTS} requests. A process that asks less often asks Redis each time ("not hot").
-- Leases for ${PROCESSES.toLocaleString('en')} processes make the tenant's value 22 kB, so a renewal takes about ${CROWDED_US} µs more. Other requests for the tenant take
-  nearly as long. This was measured once on Redis 7.0, and is not part of the benchmark.`
+- A process takes a lease only if the lease can serve at least ${HOT_REQUESTS} requests. Otherwise the process asks Redis for each request ("not hot").
+- ${PROCESSES.toLocaleString('en')} leases enlarge the tenant's value in Redis to 22 kB, so a renewal takes about ${CROWDED_US} µs longer. Other
+  requests for the tenant become slower by nearly as much. We measured this once, on Redis 7.0. The last column includes the ${CROWDED_US} µs.`
 }
 
 const RATES = [10_000, 100_000, 1_000_000, 10_000_000]
@@ -134,33 +135,39 @@ function fleetTable({ lone, batched, renewal, renewals }) {
     ]
   })
   return table(
-    ['decisions/s', 'per process', 'cores without leases', 'in batches of 64', 'cores with leases'],
+    [
+      'decisions/s',
+      'per process',
+      'cores without leases',
+      'cores without leases, 64 per command',
+      'cores with leases',
+    ],
     rows,
   )
 }
 
 function simulatedText({ results }) {
   const [{ processes, perSecond }] = results
-  return `\`npm run simulate\` runs the real code for leases and denials on a simulated network. ${processes} processes get ${digits(perSecond)} requests a second for
-2000 tenants. Half of the tenants stay below their plan, and the others ask for more than it allows.
+  return `\`npm run simulate\` runs Tollgate's code for leases and denials on a simulated network. ${processes} processes get ${digits(perSecond)} requests a second for
+2000 tenants. Half of the tenants send fewer requests than their plan allows, and the others send more.
 
-- *From leases* is the share of requests that need no command. Most tenants are small and seldom leased, so most remaining commands are
-  theirs.
-- *Fair* compares the shares that processes get of what they ask for (Jain's index): 1 means the same share for all. The figures are the mean and the lowest value of the tenants
-  over their plan.
-- *Longest without* is the longest time for which a process was always denied while others served units from leases.`
+- *From leases* is the share of requests that were served from leases and needed no command to Redis. Most commands are for small tenants,
+  which seldom have leases.
+- *Fair* is Jain's index: 1 means that all processes let in the same share of a tenant's requests. The table shows the mean and the lowest
+  index of the tenants that send more than their plan allows.
+- *Longest without* is the longest time in which a process got only denials for a tenant, while other processes served that tenant from leases.`
 }
 
 function simulationMethod({ results }) {
   const [{ processes, seconds, crashesPerSecond }] = results
-  return `- The built code of leases, denials from memory and the memory store runs on a simulated clock, which advances only when all work is
-  done. The run takes ${seconds} s of that clock.
-- Requests are spread over tenants by Zipf's law. A tenant's requests go to some of the ${processes} processes, most of them to the first.
-- ${crashesPerSecond} processes crash per second. A crashed process holds its units until its lease ends: at most half a second, or a 64th of the shortest
-  window.
-- Half of the tenants have plans for one and a half times what they ask for. The other plans allow 30 % less than their tenants ask for.
-- A round trip takes 0.8 ms on average. Requests from one process within 1 ms travel together.
-- *Fair* and *longest without* count processes that ask for the tenant at least 10 times a second.`
+  return `- Tollgate's built code for leases, denials from memory and the memory store runs on a simulated clock. The clock advances only when all work
+  is done. The run takes ${seconds} s of simulated time.
+- By Zipf's law, some tenants send far more requests than others. Each tenant's requests go to some of the ${processes} processes, spread
+  by the same law.
+- ${crashesPerSecond} processes crash per second. The units that they have on lease are lost. A lease lasts at most half a second.
+- Half of the plans allow 1.5 times as many requests as their tenants send. The other plans allow 0.7 times as many.
+- A round trip takes 0.8 ms on average. Requests from one process within 1 ms go in one round trip.
+- *Fair* and *longest without* count only processes that get at least 10 requests a second for the tenant.`
 }
 
 function simulationTable({ results }) {
@@ -183,9 +190,8 @@ function simulationTable({ results }) {
   )
 }
 
-const CAVEATS = `- The measurements come from one machine with few cores, and the calculations extrapolate them linearly. Networks, TLS, replicas and a busy
-  kernel cost more.
-- A cluster is limited by its busiest shard.
-- The simulated store is never too busy. So the numbers of commands are right, but the times are those of a fast network.`
+const CAVEATS = `- We measured on one machine with few cores, and multiplied. Networks, TLS, replicas and a busy kernel add costs.
+- A cluster can do only as much as its busiest shard allows.
+- The simulated store and network are always fast. So the numbers of commands are right, but real times can be longer.`
 
 const percent = (share) => `${Math.round(share * 100)} %`

@@ -1,6 +1,6 @@
 // What of a run is published: no table that is too noisy to judge.
 import { controlOf } from './figures.mjs'
-import { LAYOUT } from './layout.mjs'
+import { LAYOUT } from '../layouts/layout.mjs'
 
 /** @returns {string[]} the grids of a section that are too noisy to judge */
 export function noisyIn(name, grids) {

@@ -1,5 +1,5 @@
 // The summary in the README, between two markers.
-import * as names from '../names.mjs'
+import * as names from '../../names.mjs'
 import { digits, ratioOf, summary, valuesOf } from './figures.mjs'
 
 const BEGIN = '<!-- benchmarks: made by npm run bench -- --write -->'
@@ -35,7 +35,7 @@ function floodSentence(run) {
   const at = { section: 'flood', grid: 'flood', figure: 'perSecond' }
   const [ours, block] = [names.LOG, names.FLEXIBLE_BLOCK].map((row) => middle(run, { ...at, row }))
   if (ours === undefined) return undefined
-  return `One process denies a flooding tenant ${digits(ours)} times a second; rate-limiter-flexible with a block, ${digits(block)} times.`
+  return `Tollgate denies a flooding tenant ${digits(ours)} times a second per process, rate-limiter-flexible with a block ${digits(block)} times.`
 }
 
 /** Decisions a second beside a bare INCR: of a contender, and of the packages that people know. */
@@ -49,13 +49,13 @@ function speedAt(run, inFlight) {
 function loneSentence(run) {
   const { of, isKnown, others } = speedAt(run, 1)
   if (!isKnown) return undefined
-  return `One request at a time runs at ${digits(of(names.LOG))} times the speed of a bare Redis \`INCR\`. A bare script runs at ${digits(of(names.SCRIPT))}, and four other packages at ${others()}.`
+  return `With one request at a time, Tollgate runs at ${digits(of(names.LOG))} times the speed of a bare Redis \`INCR\`, a bare script at ${digits(of(names.SCRIPT))}, and four other packages at ${others()}.`
 }
 
 function batchSentence(run) {
   const { of, isKnown, others } = speedAt(run, 512)
   if (!isKnown) return undefined
-  return `512 requests in flight share calls, and run at ${digits(of(names.LOG))} times \`INCR\`; the other packages run at ${others()}.`
+  return `With 512 requests in flight, which share calls, Tollgate runs at ${digits(of(names.LOG))} times \`INCR\`, and the others at ${others()}.`
 }
 
 function rangeOf(values) {

@@ -1,9 +1,9 @@
 // Units taken in advance: what one hot tenant gains, what Redis is spared, and what a tenant pays that is not hot.
-import { startChild } from '../kit/children.mjs'
-import { commandsOf, serverWork } from '../kit/redis.mjs'
-import { takeTurns } from '../kit/rounds.mjs'
+import { startChild } from '../../kit/children.mjs'
+import { commandsOf, serverWork } from '../../kit/redis.mjs'
+import { takeTurns } from '../../kit/rounds.mjs'
 import { leaseCrowd } from './lease-crowd.mjs'
-import * as names from '../names.mjs'
+import * as names from '../../names.mjs'
 
 const HOT = [names.MEMORY, names.LEASED, names.UNLEASED, names.MEMORY_AGAIN]
 const CROWD = [names.UNLEASED, names.LEASED, names.UNLEASED_AGAIN]
@@ -11,7 +11,7 @@ const PROCESSES = 4
 
 export async function measure({ url, monitor, cellMs, rounds, isQuick }) {
   // A process for each contender: what the engine learns of one limiter's code would slow the others.
-  const own = new Map(HOT.map((name) => [name, startChild('sections/lease-worker.mjs', [url])]))
+  const own = new Map(HOT.map((name) => [name, startChild('sections/leases/lease-worker.mjs', [url])]))
   for (const child of own.values()) await child.ask()
   const alone = async (name, child, crowd) => {
     const ask = (ms) => child.ask({ name, crowd, ms })

@@ -1,5 +1,5 @@
 // The tables of the sections on Memcached.
-import * as names from '../names.mjs'
+import * as names from '../../names.mjs'
 
 const plain = (head, figure) => ({ head, figure, isPlain: true })
 const speed = (grid, title, reference, control) => ({

@@ -1,8 +1,8 @@
 // Waiting in line: how late a request goes on after the delay that it was told, and what the store is asked meanwhile.
 import { createLimiter, redisStore } from '@tollgate/core'
-import { commandsOf } from '../kit/redis.mjs'
-import { quantile } from '../kit/statistics.mjs'
-import * as names from '../names.mjs'
+import { commandsOf } from '../../kit/redis.mjs'
+import { quantile } from '../../kit/statistics.mjs'
+import * as names from '../../names.mjs'
 
 const BURST = 100
 /** Half of what may wait: so one whose process was held up has time to ask again. */

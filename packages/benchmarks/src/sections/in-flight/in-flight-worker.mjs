@@ -2,9 +2,9 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { memoryStore, redisStore } from '@tollgate/core'
 import { Redis } from 'ioredis'
-import { leasing } from '../kit/contenders.mjs'
-import { timed } from '../kit/rounds.mjs'
-import * as names from '../names.mjs'
+import { leasing } from '../../kit/contenders.mjs'
+import { timed } from '../../kit/rounds.mjs'
+import * as names from '../../names.mjs'
 
 const RATE = { quota: 1_000_000_000, window: 'min', algorithm: 'token-bucket' }
 const PLANS = {

@@ -1,5 +1,5 @@
 // What the report shows of each section: tables, their columns, and the chart. Measuring knows nothing of this.
-import * as names from '../names.mjs'
+import * as names from '../../names.mjs'
 import { HTTP_CPU, IMPORT } from './cost-layouts.mjs'
 import { MEMCACHED, MEMCACHED_ACCURACY } from './memcached-layout.mjs'
 import { OTHERS } from './other-layouts.mjs'

@@ -1,11 +1,11 @@
 // A process that decides with and without leases: node lease-worker.mjs REDIS_URL. Answers each message with its decisions.
 import { memoryStore, redisStore } from '@tollgate/core'
 import { Redis } from 'ioredis'
-import { leasing } from '../kit/contenders.mjs'
-import { closedLoop, MODES } from '../kit/load.mjs'
-import { fullSpeed, steady } from '../kit/steady-load.mjs'
-import { timed } from '../kit/rounds.mjs'
-import * as names from '../names.mjs'
+import { leasing } from '../../kit/contenders.mjs'
+import { closedLoop, MODES } from '../../kit/load.mjs'
+import { fullSpeed, steady } from '../../kit/steady-load.mjs'
+import { timed } from '../../kit/rounds.mjs'
+import * as names from '../../names.mjs'
 
 /** So large that nobody is denied. */
 const LIMITS = [{ quota: 1_000_000_000, window: 'min', algorithm: 'token-bucket' }]

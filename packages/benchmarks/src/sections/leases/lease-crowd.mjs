@@ -1,8 +1,8 @@
-import { startChild } from '../kit/children.mjs'
+import { startChild } from '../../kit/children.mjs'
 
 /** Processes that put a load on one Redis together. */
 export async function leaseCrowd(url, most) {
-  const children = Array.from({ length: most }, () => startChild('sections/lease-worker.mjs', [url]))
+  const children = Array.from({ length: most }, () => startChild('sections/leases/lease-worker.mjs', [url]))
   await Promise.all(children.map((child) => child.ask()))
   return {
     children,

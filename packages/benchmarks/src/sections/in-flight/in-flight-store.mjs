@@ -1,8 +1,8 @@
 // What a store does for requests in flight, asked as a limiter asks it.
 import { createLimitSet } from '@tollgate/core/store'
-import { commandUs } from '../kit/redis.mjs'
-import { takeTurns } from '../kit/rounds.mjs'
-import * as names from '../names.mjs'
+import { commandUs } from '../../kit/redis.mjs'
+import { takeTurns } from '../../kit/rounds.mjs'
+import * as names from '../../names.mjs'
 
 const RATE = '1000000/s burst 1000000'
 const rated = createLimitSet(RATE)

@@ -6,8 +6,8 @@ import {
   flexibleBlock,
   koaRateLimit,
   tollgate,
-} from '../kit/contenders.mjs'
-import * as names from '../names.mjs'
+} from '../../kit/contenders.mjs'
+import * as names from '../../names.mjs'
 
 /** The limits of Tollgate here, by the name of the row. */
 const ALGORITHMS = {
@@ -17,7 +17,7 @@ const ALGORITHMS = {
   'Tollgate: token bucket': 'token-bucket',
 }
 
-/** @param {import('../kit/contenders.mjs').Load} load */
+/** @param {import('../../kit/contenders.mjs').Load} load */
 export function makeAll(client, load) {
   const { quota, windowMs } = load
   const ours = Object.entries(ALGORITHMS).map(([name, algorithm]) => {

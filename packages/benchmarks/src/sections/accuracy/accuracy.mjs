@@ -1,6 +1,6 @@
 // How many requests a limit of 100 lets through: over the seam of two windows, from 4 processes at once, and from two
 // processes whose clocks are 30 s apart. All contenders are asked at the same time, each under its own keys.
-import { startChild } from '../kit/children.mjs'
+import { startChild } from '../../kit/children.mjs'
 
 const QUOTA = 100
 const SEAM_WINDOW_MS = 2000
@@ -11,7 +11,7 @@ const BURST = 150
 export async function measure({ url, isQuick }) {
   const repeats = isQuick ? 1 : 4
   const start = async (clockMs) => {
-    const child = startChild('sections/accuracy-worker.mjs', [url, String(clockMs)])
+    const child = startChild('sections/accuracy/accuracy-worker.mjs', [url, String(clockMs)])
     await child.ask()
     return child
   }

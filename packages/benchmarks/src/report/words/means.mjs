@@ -1,6 +1,6 @@
 // What the figures of a section mean for a reader, in a sentence or two. A sentence whose figures were not measured, or were too
 // noisy to judge, is left out.
-import * as names from '../names.mjs'
+import * as names from '../../names.mjs'
 import { digits, ratioOf, summary, valuesOf } from './figures.mjs'
 
 const PEERS = [names.EXPRESS, names.FASTIFY, names.KOA, names.FLEXIBLE]

@@ -1,11 +1,11 @@
 // Requests in flight: what a limit of them costs beside a rate limit, in Redis's time, bytes, commands and throughput.
 import { redisStore } from '@tollgate/core'
-import { startChild } from '../kit/children.mjs'
-import { commandsOf } from '../kit/redis.mjs'
-import { takeTurns } from '../kit/rounds.mjs'
+import { startChild } from '../../kit/children.mjs'
+import { commandsOf } from '../../kit/redis.mjs'
+import { takeTurns } from '../../kit/rounds.mjs'
 import { bytes, commandCost } from './in-flight-store.mjs'
 import { waiting } from './in-flight-waiting.mjs'
-import * as names from '../names.mjs'
+import * as names from '../../names.mjs'
 
 const CONTENDERS = [names.RATED, names.SLOTS, names.RATED_AGAIN]
 const PROCESSES = 4
@@ -28,7 +28,9 @@ export async function measure({ url, clients: { client }, monitor, cellMs, round
 
 /** A process for each contender: what the engine learns of one limiter's code would slow the others. */
 async function throughput(url, store, { cellMs, turns }) {
-  const own = new Map(CONTENDERS.map((name) => [name, startChild('sections/in-flight-worker.mjs', [url])]))
+  const own = new Map(
+    CONTENDERS.map((name) => [name, startChild('sections/in-flight/in-flight-worker.mjs', [url])]),
+  )
   for (const child of own.values()) await child.ask()
   const result = await takeTurns(own, turns, async (name, child) => {
     await child.ask({ name, store, ms: cellMs })
@@ -40,7 +42,9 @@ async function throughput(url, store, { cellMs, turns }) {
 }
 
 async function together(url, monitor, { cellMs, turns }) {
-  const crew = Array.from({ length: PROCESSES }, () => startChild('sections/in-flight-worker.mjs', [url]))
+  const crew = Array.from({ length: PROCESSES }, () =>
+    startChild('sections/in-flight/in-flight-worker.mjs', [url]),
+  )
   for (const child of crew) await child.ask()
   const ask = (load) => Promise.all(crew.map((child) => child.ask({ store: 'redis', ...load })))
   const cell = (load) => async (name) => {

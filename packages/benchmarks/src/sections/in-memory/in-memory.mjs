@@ -1,16 +1,16 @@
 // Decisions in the memory of one process: no Redis at all. Each contender has a process of its own, as it has where it is
 // used: what the engine learns of one limiter's code would slow the others.
-import { startChild } from '../kit/children.mjs'
-import { MEMORY_CONTENDERS } from '../kit/memory-field.mjs'
-import { takeTurns } from '../kit/rounds.mjs'
-import * as names from '../names.mjs'
+import { startChild } from '../../kit/children.mjs'
+import { MEMORY_CONTENDERS } from '../../kit/memory-field.mjs'
+import { takeTurns } from '../../kit/rounds.mjs'
+import * as names from '../../names.mjs'
 
 const DENIERS = [names.FLEXIBLE_MEMORY, names.BUCKET, names.LOG, names.FLEXIBLE_MEMORY_AGAIN]
 
 export async function measure({ cellMs, rounds, isQuick }) {
   const children = new Map()
   for (const name of Object.keys(MEMORY_CONTENDERS)) {
-    const child = startChild('sections/in-memory-worker.mjs', [name])
+    const child = startChild('sections/in-memory/in-memory-worker.mjs', [name])
     await child.ask()
     children.set(name, child)
   }

@@ -1,9 +1,9 @@
 // Decisions on Memcached with 64 in flight: over 1000 tenants, of one hot tenant, and a flood of one that is denied.
 import { startMemcached } from '@tollgate/testing/memcached'
-import { pinTo } from '../kit/cores.mjs'
-import { checkDenied, closedLoop, useUp } from '../kit/load.mjs'
-import { deniersOf, fieldOf, openClients, openMonitor } from '../kit/memcached.mjs'
-import { takeTurns, timed } from '../kit/rounds.mjs'
+import { pinTo } from '../../kit/cores.mjs'
+import { checkDenied, closedLoop, useUp } from '../../kit/load.mjs'
+import { deniersOf, fieldOf, openClients, openMonitor } from '../../kit/memcached.mjs'
+import { takeTurns, timed } from '../../kit/rounds.mjs'
 
 const IN_FLIGHT = 64
 const TENANTS = Array.from({ length: 1000 }, (_, i) => `tenant-${i}`)

@@ -1,9 +1,9 @@
 // Limits that each subject brings, a new list at each request, beside the same subjects on named plans: Node's time a
 // decision, and what the process keeps of them.
-import { startChild } from '../kit/children.mjs'
-import { SUBJECTS } from '../kit/load.mjs'
-import { takeTurns } from '../kit/rounds.mjs'
-import * as names from '../names.mjs'
+import { startChild } from '../../kit/children.mjs'
+import { SUBJECTS } from '../../kit/load.mjs'
+import { takeTurns } from '../../kit/rounds.mjs'
+import * as names from '../../names.mjs'
 
 const CONTENDERS = [names.NAMED_PLANS, names.OWN_LIMITS, names.NAMED_PLANS_AGAIN]
 /** Contracts that many tenants share. */
@@ -12,7 +12,7 @@ const FEW = 100
 export async function measure({ url, cellMs, rounds, isQuick }) {
   const children = new Map()
   for (const name of CONTENDERS) {
-    const child = startChild('sections/own-limits-worker.mjs', [name, url])
+    const child = startChild('sections/in-memory/own-limits-worker.mjs', [name, url])
     await child.ask()
     children.set(name, child)
   }

@@ -1,8 +1,8 @@
 // A process that decides in its memory: node in-memory-worker.mjs NAME, with the collector exposed. Answers
 // `{ grid: 'in-memory' | 'denied', ms }` with the µs of a decision, and `{ grid: 'heap' }` with the bytes of a subject.
-import { closedLoop, MODES, SUBJECTS, useUp } from '../kit/load.mjs'
-import { MEMORY_CONTENDERS } from '../kit/memory-field.mjs'
-import { timed } from '../kit/rounds.mjs'
+import { closedLoop, MODES, SUBJECTS, useUp } from '../../kit/load.mjs'
+import { MEMORY_CONTENDERS } from '../../kit/memory-field.mjs'
+import { timed } from '../../kit/rounds.mjs'
 
 /** So large that all requests of a cell are allowed. */
 const LARGE = 1_000_000

@@ -1,5 +1,5 @@
 // The tables of the sections on what Tollgate costs a process: CPU time per request, and its import.
-import * as names from '../names.mjs'
+import * as names from '../../names.mjs'
 
 const FRAMEWORKS = ['Fastify', 'Express', 'Koa']
 const MODES = { allowed: 'all allowed, 10 000 subjects', denied: 'one denied tenant' }

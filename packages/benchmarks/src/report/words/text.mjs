@@ -1,8 +1,8 @@
 // The report for a terminal.
 import { digits } from './figures.mjs'
-import { judge, LIMIT } from './goals.mjs'
-import { LAYOUT } from './layout.mjs'
-import { sectionTables, table } from './tables.mjs'
+import { judge, LIMIT } from '../goals.mjs'
+import { LAYOUT } from '../layouts/layout.mjs'
+import { sectionTables, table } from '../tables.mjs'
 
 /** @param run as it is published */
 export function textOf(run) {

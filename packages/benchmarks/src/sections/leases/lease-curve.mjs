@@ -1,8 +1,8 @@
 // Commands a second at Redis against the decisions a second that one tenant asks for, with and without leases.
-import { commandsOf } from '../kit/redis.mjs'
-import { takeTurns } from '../kit/rounds.mjs'
+import { commandsOf } from '../../kit/redis.mjs'
+import { takeTurns } from '../../kit/rounds.mjs'
 import { leaseCrowd } from './lease-crowd.mjs'
-import * as names from '../names.mjs'
+import * as names from '../../names.mjs'
 
 const RATES = [1000, 3000, 10_000, 30_000, 100_000, undefined]
 const PROCESSES = [1, 4]

@@ -1,8 +1,8 @@
 // Four processes whose clocks are 2 s apart ask for one tenant without a pause: what is let in, in any true window and in all.
 import { startMemcached } from '@tollgate/testing/memcached'
-import { startChild } from '../kit/children.mjs'
-import { mostInWindow } from '../kit/windows.mjs'
-import * as names from '../names.mjs'
+import { startChild } from '../../kit/children.mjs'
+import { mostInWindow } from '../../kit/windows.mjs'
+import * as names from '../../names.mjs'
 
 const SKEWS_MS = [0, 2000, -2000, 4000]
 const QUOTA = 200
@@ -24,7 +24,7 @@ export async function measure({ placement, isQuick }) {
 async function ask(address, { placement, windows }) {
   const load = { address, quota: QUOTA, windowMs: WINDOW_MS }
   const processes = SKEWS_MS.map((skewMs, i) =>
-    startChild('sections/memcached-worker.mjs', [JSON.stringify({ ...load, skewMs })], {
+    startChild('sections/memcached/memcached-worker.mjs', [JSON.stringify({ ...load, skewMs })], {
       // Or they would all share the core of this process.
       core: placement === 'free' ? undefined : i % 2,
     }),

@@ -2,9 +2,9 @@
 // with the collector exposed. Answers `{ store, contracts, ms }` with the µs of a decision, and `{ grid: 'heap' }` with MB.
 import { createLimiter, memoryStore, redisStore } from '@tollgate/core'
 import { Redis } from 'ioredis'
-import { closedLoop, SUBJECTS } from '../kit/load.mjs'
-import { timed } from '../kit/rounds.mjs'
-import * as names from '../names.mjs'
+import { closedLoop, SUBJECTS } from '../../kit/load.mjs'
+import { timed } from '../../kit/rounds.mjs'
+import * as names from '../../names.mjs'
 
 const [name, url] = process.argv.slice(2)
 const isOwn = name === names.OWN_LIMITS

@@ -1,5 +1,5 @@
 // The tables of the section on limits that subjects bring.
-import * as names from '../names.mjs'
+import * as names from '../../names.mjs'
 
 const time = (grid, title) => ({
   ...{ grid, title, reference: names.NAMED_PLANS, control: names.NAMED_PLANS_AGAIN, judged: 'us' },

@@ -1,5 +1,5 @@
 // Reads figures of a run: medians, ratios that pair up by the round, and whether a section is quiet enough to judge.
-import { median, paired, quantile } from '../kit/statistics.mjs'
+import { median, paired, quantile } from '../../kit/statistics.mjs'
 
 /** The values of a figure of a row, one a round; undefined when that was not measured. */
 export function valuesOf(run, { section, grid, row, figure }) {
