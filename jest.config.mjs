@@ -12,6 +12,8 @@ export default {
   // Only what hangs takes that long, on any machine.
   testTimeout: isDeep ? 900_000 : 240_000,
   ...(isDeep && { filter: './tools/deep-tests.cjs' }),
+  // A file can leave clients and timers behind, which slow down those that run after it in the same process.
+  workerIdleMemoryLimit: '400MB',
   projects: packages.map((name) => ({
     displayName: name,
     rootDir: `packages/${name}`,

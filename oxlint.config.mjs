@@ -52,7 +52,8 @@ const PACKAGES = {
   ],
   'store-contract': [
     "The contract of stores knows what authors of stores know: core's face for them.",
-    ...['./*', '@tollgate/core/store', 'node:assert/strict', 'node:timers/promises', 'node:util'],
+    ...['./*', './beside/*', './counting/*', './slots/*', '../bench.js', '../requests.js', '../same.js'],
+    ...['@tollgate/core/store', 'node:assert/strict', 'node:timers/promises', 'node:util'],
   ],
   stores: [
     "Drop-in stores know core's faces for users and authors of stores, and no other package: not even its types.",

@@ -1,6 +1,7 @@
 // Bundles the package of the current folder: for each format a file for every face, and one for what the faces share. A face for
 // browsers is a file by itself.
 import { existsSync } from 'node:fs'
+import { resolve, sep } from 'node:path'
 import { rolldown } from 'rolldown'
 import { minifySync, parseSync, Visitor } from 'rolldown/utils'
 import { withBreaks } from './line-breaks.mjs'
@@ -98,10 +99,22 @@ async function bundleForNode(faces, options, hasMain) {
   for (const format of ['esm', 'cjs']) {
     await bundled.write({
       ...{ format, dir: `dist/${format}`, chunkFileNames: '[name].js', ...WRITTEN },
-      codeSplitting: { groups: [{ name: 'shared', minShareCount: areTogether ? 1 : 2 }] },
+      codeSplitting: {
+        groups: [
+          { name: 'shared', minShareCount: areTogether ? 1 : 2, test: (id) => !isOfOneFace(id, faces) },
+        ],
+      },
     })
   }
   await bundled.close()
+}
+
+/** A face `src/NAME.ts` and its folder `src/NAME` go into the face's own file: those who use other faces do not load them. */
+function isOfOneFace(id, faces) {
+  return Object.values(faces).some((source) => {
+    const folder = resolve(source).replace(/\.ts$/, '')
+    return id === `${folder}.ts` || id.startsWith(folder + sep)
+  })
 }
 
 /** In browsers the source NAME.browser.ts replaces NAME.ts. */

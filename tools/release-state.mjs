@@ -20,7 +20,10 @@ export function namesAndVersion() {
 /** Whether npm has this version. Throws if that cannot be known. */
 export async function isPublished(name, version) {
   const registry = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
-  const answer = await fetch(new URL(name.replace('/', '%2f'), registry))
+  // Publishing takes seconds, so the registry may close the connection just as the next question is sent.
+  const answer = await fetch(new URL(name.replace('/', '%2f'), registry), {
+    headers: { connection: 'close' },
+  })
   if (answer.status === 404) return false
   if (!answer.ok) throw new Error(`${registry} answered ${answer.status} for ${name}`)
   return version in (await answer.json()).versions

@@ -1,9 +1,11 @@
 // npm test: sets everything up, checks types and style, and runs the tests on a real Redis. Arguments go to jest; with any,
-// only the tests run. npm run test:deep runs what takes long. --record writes down how long each file took. The last line is
-// `N passed, N failed`.
+// only the tests run. npm run test:deep runs what takes long. --record writes down how long each file took. Files that failed
+// while the machine stood still run again. The last lines name what failed, and say `N passed, N failed`.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { watchStalls } from './stalls.mjs'
 import { recordDurations } from './test-durations.mjs'
 import { build, exec, install, step } from './workspace.mjs'
 
@@ -13,6 +15,8 @@ const isDeep = given.includes('--deep')
 const args = given.filter((one) => one !== '--record' && one !== '--deep')
 if (isDeep) process.env.TOLLGATE_DEEP = '1'
 const quiet = { quiet: true }
+/** How often files are run again that failed while the machine stood still. */
+const MOST_REPEATS = 2
 
 const steps = [
   ['install', install],
@@ -31,33 +35,83 @@ const steps = [
 for (const [name, work] of isDeep || args.length > 0 ? steps.slice(0, 2) : steps) {
   if ((await step(name, work)) !== 0) finish(0, 1)
 }
+const stalls = watchStalls()
 await jest()
 
 async function jest() {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  const file = join(folder, 'results.json')
   // Tests of every run wait most of the time, deep ones compute.
-  const workers = isDeep ? 3 : 5
-  const { code } = await exec(
-    ['jest', `--maxWorkers=${workers}`, '--json', `--outputFile=${file}`, ...args],
-    {
-      // The results are read from a file, so jest's own output can go to standard error.
-      extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
-    },
-  )
-  const { passed, failed } = read(file)
-  if (isRecording && code === 0) recordDurations(file)
-  rmSync(folder, { recursive: true, force: true })
+  const workers = `--maxWorkers=${isDeep ? 3 : 5}`
+  let { code, files } = await play([workers, ...args], isRecording)
+  for (let left = MOST_REPEATS; left > 0; left -= 1) {
+    const again = files.filter(({ isFailed, startTime, endTime }) => {
+      return isFailed && stalls.during(startTime, endTime) > 0
+    })
+    if (again.length === 0) break
+    process.stdout.write('The machine stood still while these files failed, so they run again:\n')
+    for (const { path, startTime, endTime } of again) {
+      process.stdout.write(`- ${path} (for ${stalls.during(startTime, endTime).toFixed(1)} s)\n`)
+    }
+    const others = files.filter((file) => !again.includes(file))
+    const repeated = await play([workers, '--runTestsByPath', ...again.map(({ name }) => name)])
+    files = [...others, ...repeated.files]
+    code = others.some(({ isFailed }) => isFailed) ? 1 : repeated.code
+  }
+  stalls.end()
+  for (const name of files.flatMap(({ names }) => names)) process.stdout.write(`failed: ${name}\n`)
+  const [passed, failed] = [sumOf(files, 'passed'), sumOf(files, 'failed')]
   finish(passed, code === 0 ? failed : Math.max(failed, 1))
 }
 
-function read(file) {
+/** Runs jest, and reads what became of each file. */
+async function play(jestArgs, isRecorded = false) {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  const results = join(folder, 'results.json')
+  const { code } = await exec(['jest', '--json', `--outputFile=${results}`, ...jestArgs], {
+    // The results are read from a file, so jest's own output can go to standard error.
+    extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
+  })
+  const files = read(results)
+  // A repeated run has only some of the files.
+  if (isRecorded && code === 0) recordDurations(results)
+  rmSync(folder, { recursive: true, force: true })
+  return { code, files }
+}
+
+function read(results) {
   try {
-    const { numPassedTests, numFailedTests, numFailedTestSuites } = JSON.parse(readFileSync(file, 'utf8'))
-    return { passed: numPassedTests, failed: numFailedTests || numFailedTestSuites }
+    return JSON.parse(readFileSync(results, 'utf8')).testResults.map(readFile)
   } catch {
-    return { passed: 0, failed: 1 }
+    return [{ passed: 0, failed: 1, names: ['jest itself'], isFailed: true, startTime: 0, endTime: 0 }]
   }
+}
+
+function readFile({ name, status, message, startTime, endTime, assertionResults }) {
+  const counts = (wanted) => assertionResults.filter((one) => one.status === wanted).length
+  const isFailed = status === 'failed'
+  return {
+    ...{ name, path: relative('packages', name), startTime, endTime, isFailed, passed: counts('passed') },
+    failed: isFailed ? Math.max(counts('failed'), 1) : 0,
+    names: isFailed ? failuresOf({ name, message, assertionResults }) : [],
+  }
+}
+
+function sumOf(files, count) {
+  return files.reduce((sum, file) => sum + file[count], 0)
+}
+
+/** A line for each failed test of a file; one for the file if it could not be run. */
+function failuresOf({ name, message, assertionResults }) {
+  const failed = assertionResults.filter(({ status }) => status === 'failed')
+  const path = relative('packages', name)
+  if (failed.length === 0) return [`${path}: ${oneLine(message)}`]
+  return failed.map(
+    ({ fullName, failureMessages }) => `${path}: ${fullName}: ${oneLine(failureMessages.join(' '))}`,
+  )
+}
+
+/** The beginning of a message, without colours. */
+function oneLine(message) {
+  return stripVTControlCharacters(message).replace(/\s+/g, ' ').slice(0, 500)
 }
 
 function finish(passed, failed) {

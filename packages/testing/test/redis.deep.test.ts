@@ -84,7 +84,7 @@ describe('a Redis of a test', () => {
 })
 
 describe('finding a server', () => {
-  const bare: Machine = { path: '', isRoot: false, hasApt: false, install: () => {} }
+  const bare: Machine = { path: '', isRoot: false, hasApt: false, install: () => '' }
   let folder: string
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-path-'))

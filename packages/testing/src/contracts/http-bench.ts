@@ -5,7 +5,7 @@ import type { ServedByNode } from '../served.ts'
 import type { Serve, ServeOptions } from './adapter-contract.ts'
 
 export interface HttpBench {
-  /** A limiter on a store of its own. The deadline is long, so that a busy machine is not taken for an outage. */
+  /** A limiter on a store of its own, until the test ends. The deadline is long, so that a busy machine is not taken for an outage. */
   limiterOf(options: LimiterOptions): Limiter
   /** Serves an application behind the limiter until the test ends. Resolves to its URL. */
   start(options: ServeOptions['options'], rest?: Omit<ServeOptions, 'options'>): Promise<string>
@@ -30,13 +30,17 @@ export function httpBench(
   usual: RequestInit = {},
 ): HttpBench {
   const servers: ServedByNode[] = []
+  const limiters: Limiter[] = []
   afterEach(async () => {
     await Promise.all(servers.splice(0).map((served) => served.close()))
+    await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
   })
   return {
     limiterOf(options) {
       const store = makeStore()
-      return createLimiter({ ...(store && { store }), deadlineMs: 10_000, ...options })
+      const limiter = createLimiter({ ...(store && { store }), deadlineMs: 10_000, ...options })
+      limiters.push(limiter)
+      return limiter
     },
     async start(options, rest = {}) {
       const store = options.limiter ? undefined : makeStore()

@@ -3,9 +3,9 @@ import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } f
 import { PassThrough } from 'node:stream'
 import { eventually } from '../eventually.ts'
 import type { Serve } from './serve.ts'
-import { endsOf, type Ended } from './end-contract.ts'
+import { endsOf, type Ended } from './responses/end-contract.ts'
 import { httpBench } from './http-bench.ts'
-import { Visitors } from './visitors.ts'
+import { Visitors } from './requests/visitors.ts'
 
 interface Answered {
   readonly status: number

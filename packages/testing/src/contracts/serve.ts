@@ -3,10 +3,10 @@ import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { RateLimitOptions } from '@tollgate/core'
 import type { ServedByNode } from '../served.ts'
-import type { ServedRoute } from './route-contract.ts'
+import type { ServedRoute } from './routes/route-contract.ts'
 
 /**
- * What a test wants from its application. `Req` differs between frameworks, so these options use only what all have.
+ * What a test needs from its application. `Req` differs between frameworks, so these options use only what all have.
  */
 export interface ServeOptions {
   readonly options: RateLimitOptions<AnyRequest, never>

@@ -27,7 +27,7 @@ async function start(): Promise<string> {
 function hasBinary(): boolean {
   try {
     const path = process.env['PATH'] ?? ''
-    return findRedisBinary({ path, isRoot: false, hasApt: false, install: () => {} }) !== ''
+    return findRedisBinary({ path, isRoot: false, hasApt: false, install: () => '' }) !== ''
   } catch {
     return false
   }

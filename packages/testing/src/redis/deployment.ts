@@ -48,7 +48,7 @@ export async function deployOne(): Promise<Deployment> {
 /** Starts a cluster of three primaries without replicas, each with a third of the slots. */
 export async function deployCluster(): Promise<Deployment> {
   // A long timeout: there is no failover to wait for, and a busy machine can make nodes silent for a while.
-  const cluster = await startCluster({ replicas: 0, nodeTimeoutMs: 5000 })
+  const cluster = await startCluster({ replicas: 0, nodeTimeoutMs: 30_000 })
   const { nodes } = cluster
   const ports = nodes.map(({ port }) => port)
   const operators = ports.map(operatorOf)

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 /** The parts of the machine that matter for finding a server; tests pass their own. */
@@ -7,8 +8,8 @@ export interface Machine {
   readonly path: string
   readonly isRoot: boolean
   readonly hasApt: boolean
-  /** Installs a Debian package. */
-  install(name: string): void
+  /** Installs a Debian package. Returns what it printed. */
+  install(name: string): string
 }
 
 /** A server that tests start. */
@@ -20,6 +21,7 @@ export interface ServerProgram {
 }
 
 const APT_FOLDER = '/usr/bin'
+const LOCK = join(tmpdir(), 'tollgate-apt.lock')
 
 export const thisMachine: Machine = {
   path: process.env['PATH'] ?? '',
@@ -38,10 +40,12 @@ export function findBinary({ names, remedy }: ServerProgram, machine: Machine = 
   const found = onPath(names, machine.path)
   if (found) return found
   if (!machine.isRoot || !machine.hasApt) throw new Error(remedy)
-  if (!onPath(names, APT_FOLDER)) machine.install(names[0])
+  const there = onPath(names, APT_FOLDER)
+  if (there) return there
+  const printed = machine.install(names[0])
   const installed = onPath(names, APT_FOLDER)
   if (installed) return installed
-  throw new Error(`Installing ${names[0]} failed.\n${remedy}`)
+  throw new Error(`Installing ${names[0]} failed.\n${printed.trim()}\n${remedy}`)
 }
 
 function onPath(names: readonly string[], path: string): string | undefined {
@@ -58,10 +62,13 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function installWithApt(name: string): void {
+/** Several test files may want a package at the same time: apt-get would refuse all but one of them. */
+function installWithApt(name: string): string {
   process.stdout.write(`No ${name} on the PATH: installing it with apt-get.\n`)
   // RUNLEVEL=1 keeps the package from starting a service.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', env })
-  spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], { stdio: 'ignore', env })
+  const options = '-y -qq --no-install-recommends -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3'
+  const install = `test -x ${APT_FOLDER}/${name} || { apt-get update -qq; apt-get install ${options} ${name}; }`
+  const { stdout, stderr, error } = spawnSync('flock', [LOCK, 'sh', '-c', install], { encoding: 'utf8', env })
+  return error?.message ?? stdout + stderr
 }

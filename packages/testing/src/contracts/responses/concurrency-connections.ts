@@ -1,10 +1,10 @@
 import { once, type EventEmitter } from 'node:events'
 import { ServerResponse, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { eventually } from '../eventually.ts'
-import type { AnyRequest } from './adapter-contract.ts'
+import { eventually } from '../../eventually.ts'
+import type { AnyRequest } from '../adapter-contract.ts'
 import type { ConcurrencyPlace } from './concurrency-contract.ts'
-import type { Visitors } from './visitors.ts'
+import type { Visitors } from '../requests/visitors.ts'
 
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? 'acme')
 /** A socket that was taken over gets no answer of HTTP. */

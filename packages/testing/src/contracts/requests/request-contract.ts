@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { decisionsOf, type Decision, type Limiter, type LimiterEvents, type Store } from '@tollgate/core'
-import type { AnyRequest, Serve } from './adapter-contract.ts'
-import { httpBench } from './http-bench.ts'
+import type { AnyRequest, Serve } from '../adapter-contract.ts'
+import { httpBench } from '../http-bench.ts'
 
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 const acme = { 'x-api-key': 'acme' }

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { byIp, createLimiter, subjectForIp, type Store } from '@tollgate/core'
-import { eventually } from '../eventually.ts'
-import type { AnyRequest, Serve, ServeOptions } from './adapter-contract.ts'
-import { httpBench, whenGone } from './http-bench.ts'
+import { eventually } from '../../eventually.ts'
+import type { AnyRequest, Serve, ServeOptions } from '../adapter-contract.ts'
+import { httpBench, whenGone } from '../http-bench.ts'
 
 type Options = ServeOptions['options']
 

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import type { Limiter, Store } from '@tollgate/core'
-import { eventually } from '../eventually.ts'
-import type { AnyRequest, Serve } from './adapter-contract.ts'
-import { httpBench, whenGone } from './http-bench.ts'
+import { eventually } from '../../eventually.ts'
+import type { AnyRequest, Serve } from '../adapter-contract.ts'
+import { httpBench, whenGone } from '../http-bench.ts'
 
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 const acme = { 'x-api-key': 'acme' }

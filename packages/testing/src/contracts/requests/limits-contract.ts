@@ -1,6 +1,6 @@
 import type { Store } from '@tollgate/core'
-import type { AnyRequest, Serve } from './adapter-contract.ts'
-import { httpBench } from './http-bench.ts'
+import type { AnyRequest, Serve } from '../adapter-contract.ts'
+import { httpBench } from '../http-bench.ts'
 
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 /** What the contract of the tenant says. A new list at each request. */
@@ -28,6 +28,50 @@ export function limitsContract(name: string, serve: Serve, makeStore: () => Stor
       })
       expect(await statuses(url, 2, acme('3/min'))).toEqual([200, 429])
       expect(await policy(url, acme('unlimited'))).toBeNull()
+    })
+
+    test('limits that observe deny nothing, and are in no header', async () => {
+      const limiter = limiterOf({ limit: [{ quota: 2, window: 'min', mode: 'observe' }, '9/h'] })
+      const seen: string[] = []
+      limiter.on('observed', ({ observed = [] }) => seen.push(...observed.map(({ name }) => name)))
+      const url = await start({ limiter, identify: byKey })
+      expect(await statuses(url, 4, acme())).toEqual([200, 200, 200, 200])
+      expect(seen).toEqual(['minute', 'minute'])
+      const { headers } = await fetch(url, acme())
+      expect(headers.get('ratelimit-policy')).toBe('"hour";q=9;w=3600')
+      expect(headers.get('ratelimit')).toMatch(/^"hour";r=4;t=\d+$/)
+      expect(await statuses(url, 5, acme())).toEqual([200, 200, 200, 200, 429])
+      const alone = await start({ identify: byKey, limit: '1/min', mode: 'observe', name: 'alone' })
+      expect(await statuses(alone, 3, acme())).toEqual([200, 200, 200])
+      const silent = [...(await fetch(alone, acme())).headers.keys()]
+      expect(silent.filter((name) => name.startsWith('ratelimit'))).toEqual([])
+    })
+
+    test('limits with overage deny nothing, and are in the headers with nothing left', async () => {
+      const limiter = limiterOf({ limit: [{ quota: 2, window: 'month', overage: true }, '9/h'] })
+      const over: unknown[] = []
+      limiter.on('overage', ({ limits }) => over.push(limits[0]?.over))
+      const url = await start({ limiter, identify: byKey })
+      expect(await statuses(url, 4, acme())).toEqual([200, 200, 200, 200])
+      expect(over).toEqual([1, 2])
+      const { headers } = await fetch(url, acme())
+      expect(headers.get('ratelimit-policy')).toBe('"month";q=2;w=2592000, "hour";q=9;w=3600')
+      expect(headers.get('ratelimit')).toMatch(/^"month";r=0;t=\d+, "hour";r=4;t=\d+$/)
+      expect(headers.get('ratelimit-remaining')).toBe('4')
+      expect(await statuses(url, 5, acme())).toEqual([200, 200, 200, 200, 429])
+    })
+
+    test('a top-up is in the headers at once, and used after the quota', async () => {
+      const limiter = limiterOf({ limit: { quota: 2, window: 'month' } })
+      const url = await start({ limiter, identify: byKey })
+      expect(await statuses(url, 3, acme())).toEqual([200, 200, 429])
+      await limiter.topUp('acme', { limit: 'month', units: 2, for: '1d', key: 'order-17' })
+      const { headers } = await fetch(url, acme())
+      expect(headers.get('ratelimit-policy')).toBe('"month";q=2;w=2592000')
+      expect(headers.get('ratelimit')).toMatch(/^"month";r=1;t=\d+$/)
+      expect(headers.get('ratelimit-limit')).toBe('3')
+      expect(headers.get('ratelimit-remaining')).toBe('1')
+      expect(await statuses(url, 2, acme())).toEqual([200, 429])
     })
 
     test('however long the names of limits are, clients can read the response', async () => {

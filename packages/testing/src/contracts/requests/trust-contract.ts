@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Served } from '../served.ts'
+import type { Served } from '../../served.ts'
 
-const PAGE = join(__dirname, '../../../../docs/operations/security.md')
+const PAGE = join(__dirname, '../../../../../docs/operations/security.md')
 
 /** A setting of a framework, as docs/operations/security.md shows it, and whether clients can choose their address with it. */
 export interface TrustSetting {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import { eventually } from '../eventually.ts'
-import type { AnyRequest } from './adapter-contract.ts'
+import { eventually } from '../../eventually.ts'
+import type { AnyRequest } from '../adapter-contract.ts'
 
 type Made = object | Readable | undefined
 

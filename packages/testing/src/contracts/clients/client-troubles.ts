@@ -1,5 +1,5 @@
 import type { StoreError } from '@tollgate/core'
-import type { Deployment } from '../redis/deployment.ts'
+import type { Deployment } from '../../redis/deployment.ts'
 
 export interface ClientTrouble {
   begin(deployment: Deployment): Promise<void>

@@ -1,6 +1,6 @@
 import { createLimiter, type RateLimitOptions } from '@tollgate/core'
-import type { Served } from '../served.ts'
-import type { AnyRequest } from './adapter-contract.ts'
+import type { Served } from '../../served.ts'
+import type { AnyRequest } from '../adapter-contract.ts'
 
 type Options = RateLimitOptions<AnyRequest, never>
 

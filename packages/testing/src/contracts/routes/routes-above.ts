@@ -1,8 +1,8 @@
 import type { Decision } from '@tollgate/core'
 import { decisionsOf } from '@tollgate/core'
 import type { RoutePlace } from './route-contract.ts'
-import type { AnyRequest } from './serve.ts'
-import { Visitors } from './visitors.ts'
+import type { AnyRequest } from '../serve.ts'
+import { Visitors } from '../requests/visitors.ts'
 
 /**
  * Routes that are asked before the limiter of the application: in Express and Koa since they stand above it. What the

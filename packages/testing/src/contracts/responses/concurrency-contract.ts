@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream'
 import type { Limiter, Store } from '@tollgate/core'
-import { eventually } from '../eventually.ts'
-import type { AnyRequest, Serve } from './adapter-contract.ts'
-import { httpBench, whenGone, type HttpBench } from './http-bench.ts'
+import { eventually } from '../../eventually.ts'
+import type { AnyRequest, Serve } from '../adapter-contract.ts'
+import { httpBench, whenGone, type HttpBench } from '../http-bench.ts'
 import { connections, severalLimiters } from './concurrency-connections.ts'
-import { Visitors } from './visitors.ts'
+import { Visitors } from '../requests/visitors.ts'
 
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? 'acme')
 const acme = { 'x-api-key': 'acme' }

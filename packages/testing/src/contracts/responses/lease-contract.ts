@@ -1,7 +1,7 @@
 import type { Store } from '@tollgate/core'
-import { eventually } from '../eventually.ts'
-import type { AnyRequest, Serve } from './adapter-contract.ts'
-import { httpBench } from './http-bench.ts'
+import { eventually } from '../../eventually.ts'
+import type { AnyRequest, Serve } from '../adapter-contract.ts'
+import { httpBench } from '../http-bench.ts'
 
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 const acme = { 'x-api-key': 'acme' }

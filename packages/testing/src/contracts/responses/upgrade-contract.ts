@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { transformSync } from '@swc/core'
 import type { Limiter } from '@tollgate/core'
 
-const PAGE = join(__dirname, '../../../../docs/guides/frameworks.md')
+const PAGE = join(__dirname, '../../../../../docs/guides/frameworks.md')
 
 /** The exports of a framework's recipe. */
 interface Recipe {

@@ -1,6 +1,6 @@
 import { toHttpResponse, type Decision, type Store } from '@tollgate/core'
-import type { AnyRequest, Serve, ServeOptions } from './serve.ts'
-import { httpBench } from './http-bench.ts'
+import type { AnyRequest, Serve, ServeOptions } from '../serve.ts'
+import { httpBench } from '../http-bench.ts'
 
 type Options = ServeOptions['options']
 

@@ -7,7 +7,7 @@ import {
   type RedisClient,
   type Store,
 } from '@tollgate/core'
-import { testPrefix } from '../redis/test-redis.ts'
+import { testPrefix } from '../../redis/test-redis.ts'
 
 const LIMITS = [
   { quota: 7, window: '10s' },
@@ -43,6 +43,7 @@ export async function sameAsMemory(client: RedisClient): Promise<void> {
     await new Promise(setImmediate)
     clock.now += (step * 7919) % 4001
   }
+  await Promise.all([redis.close(), memory.close()])
 }
 
 /** A memory store with the same shards as another store, so that both decide in the same steps. */

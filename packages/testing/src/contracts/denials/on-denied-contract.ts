@@ -1,8 +1,8 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Store } from '@tollgate/core'
-import { httpBench } from './http-bench.ts'
-import { redirect, respond } from './respond.ts'
-import type { AnyRequest, Serve, ServeOptions } from './serve.ts'
+import { httpBench } from '../http-bench.ts'
+import { redirect, respond } from '../respond.ts'
+import type { AnyRequest, Serve, ServeOptions } from '../serve.ts'
 
 type Options = ServeOptions['options']
 type OnDenied = NonNullable<Options['onDenied']>

@@ -2,17 +2,17 @@ import { connect } from 'node:net'
 import { PassThrough } from 'node:stream'
 import type { Limiter, Store } from '@tollgate/core'
 import type { ResponseEnd } from '@tollgate/core/adapter'
-import { eventually } from '../eventually.ts'
-import type { AnyRequest, Serve } from './serve.ts'
-import { httpBench, whenGone } from './http-bench.ts'
-import { Visitors } from './visitors.ts'
+import { eventually } from '../../eventually.ts'
+import type { AnyRequest, Serve } from '../serve.ts'
+import { httpBench, whenGone } from '../http-bench.ts'
+import { Visitors } from '../requests/visitors.ts'
 
 const UNANSWERED = { status: undefined, isAborted: true }
 
-/** How a response ended, as `refundWhen` is told. */
+/** How a response ended, as `refundWhen` gets it. */
 export type Ended = jest.Mock<boolean, [ResponseEnd]>
 
-/** The ends that were told. */
+/** The ends that it got. */
 export function endsOf(refundWhen: Ended): unknown[] {
   return refundWhen.mock.calls.map(([end]) => end)
 }

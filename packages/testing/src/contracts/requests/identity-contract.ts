@@ -1,7 +1,7 @@
 import type { RateLimitOptions } from '@tollgate/core'
-import { eventually } from '../eventually.ts'
-import type { Served } from '../served.ts'
-import type { AnyRequest } from './adapter-contract.ts'
+import { eventually } from '../../eventually.ts'
+import type { Served } from '../../served.ts'
+import type { AnyRequest } from '../adapter-contract.ts'
 
 /** An application with a limiter, with `GET /a`, `/b` and `/c` and `POST /login`. */
 export interface Authenticating {
@@ -16,7 +16,7 @@ export interface Authenticating {
 
 type Identify = NonNullable<Authenticating['options']['identify']>
 
-/** Whether a limiter in front of authentication is told, over real HTTP. Call it once for each framework. */
+/** Whether a limiter in front of authentication is reported, over real HTTP. Call it once for each framework. */
 export function identityContract(name: string, serve: (app: Authenticating) => Promise<Served>): void {
   describe(`identity: ${name}`, () => {
     const users = new WeakMap<AnyRequest, string>()

@@ -1,11 +1,11 @@
 import type { Decision, Limiter, RouteOptions, ScopeOptions, Store } from '@tollgate/core'
 import { decisionsOf } from '@tollgate/core'
-import { eventually } from '../eventually.ts'
-import type { AnyRequest, Serve, ServeOptions } from './serve.ts'
-import { httpBench } from './http-bench.ts'
+import { eventually } from '../../eventually.ts'
+import type { AnyRequest, Serve, ServeOptions } from '../serve.ts'
+import { httpBench } from '../http-bench.ts'
 import { spellings } from './route-spellings.ts'
 import { routesAbove } from './routes-above.ts'
-import { Visitors } from './visitors.ts'
+import { Visitors } from '../requests/visitors.ts'
 
 const byKey = (req: AnyRequest): string => String(req.headers['x-api-key'] ?? '')
 const acme = { headers: { 'x-api-key': 'acme' } }
