@@ -4,7 +4,6 @@
  */
 export type { HttpAdapter, HttpDenial, HttpLimiter, ResponseEnd } from './http/adapter.js'
 export { admitThen, createHttpLimiter, toThrown } from './http/http-limiter.js'
-export { isSomebody, type Identified } from './http/who/identify.js'
 export { watchIdentity } from './http/who/identity-watch.js'
 export { hasLeft, onResponseEnd } from './http/response-end.js'
 export { groupForRoute } from './http/options.js'

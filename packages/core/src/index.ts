@@ -13,23 +13,42 @@ export {
   type StoreErrorReason,
 } from './base/errors.js'
 export type { LimitInput, LimitOptions } from './plans/limit/limit.js'
+export type { LimitMode } from './plans/limit/observing-limit.js'
 export type { PlanInput } from './plans/plan.js'
 export type { PlansInput } from './plans/plans.js'
 export type { Subject } from './plans/subject.js'
 export type { Subjects } from './requests/subject/subject.js'
-export type { Decision, DecisionSource, DenialReason, LimitState } from './limiter/decision/decision.js'
-export type { BreakerChange, EventContext, LimiterEvents, Shed } from './limiter/report/events.js'
+export type {
+  Block,
+  Decision,
+  DecisionSource,
+  DenialReason,
+  LimitState,
+  ObservedLimit,
+} from './limiter/decision/decision.js'
+export type {
+  BreakerChange,
+  EventContext,
+  LimiterEvents,
+  Shed,
+  SubjectBlocked,
+} from './limiter/report/events.js'
 export type { Outage } from './limiter/report/reporter.js'
 export type { BreakerState } from './failure/guard/shard-guard.js'
 export type { Reconciled } from './failure/local/reconciliation.js'
 export type { ReservationStats } from './features/holds/holds.js'
+export type { NearLimit } from './features/near-limit/near-limit.js'
 export type { InFlightChange } from './features/in-flight/slot-reports.js'
+export type { ListState } from './features/rules/list-reader.js'
+export type { Rule, RuleKind } from './features/rules/rule.js'
+export type { RuleChanged } from './features/rules/rules.js'
 export type { LeaseChange, LeaseStats } from './features/leases/lease-reporter.js'
 export type { WaitingChange, WaitingStats } from './limiter/waiting/waiting-change.js'
 export type { FailurePolicy } from './plans/failure-policy.js'
 export type { DecisionCounts, LimiterHealth, LimiterStats } from './limiter/report/stats.js'
 export { createLimiter } from './limiter/create-limiter.js'
 export type { ConsumeOptions, Consumer, Limiter } from './limiter/limiter.js'
+export type { BookedChange, Booking, PeriodUsage, Usage, UsageOptions } from './limiter/booking.js'
 export type { Reservation } from './limiter/reservation.js'
 export type { LimiterOptions } from './limiter/options/limiter-options.js'
 export type { ScopeOptions } from './requests/scope.js'

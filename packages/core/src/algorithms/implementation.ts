@@ -68,7 +68,7 @@ export interface Implementation<State, Params, Options = object, Name extends st
   capacity(params: Params): number
   /** The same limit with a share (0 to 1) of its units, rounded down, but at least one. */
   scale(params: Params, share: number): Params
-  /** Marks this algorithm's state in Redis. Never reused, never changed. */
+  /** Marks this algorithm's state in Redis: 1 to 7, since higher bits mark what only observes. Never reused, never changed. */
   readonly code: number
   /** The names of the parameters in the order the .lua twin reads them. */
   readonly wire: readonly (keyof Params & string)[]
@@ -81,6 +81,12 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * until `take`, `force` or `give`. If the clock went back, no time counts as passed.
    */
   load(state: State, last: number, now: number, params: Params): void
+  /** The parameters for the state that was loaded, if they are not those of every subject. Called after `load`. */
+  paramsFor?(state: State, params: Params): Params
+  /** A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now. */
+  fromPlain?(state: { readonly count: number }, last: number, params: Params): State | undefined
+  /** Whether a state of a billing window still matters. Its limit can have the parameters of a subject without a billing day. */
+  stillSays?(state: State, now: number, params: Params): boolean
   /**
    * Set if its units are requests in flight: they come back when the request ends, and no other way. Then it has
    * `declare`, a request takes one unit whatever its cost, `wait` is a hint, and `force`, `enter` and `give` do nothing.
@@ -100,6 +106,16 @@ export interface Implementation<State, Params, Options = object, Name extends st
   slotOf?(state: State): number
   /** Units that fit now, from 0 to the capacity. */
   remaining(state: State, params: Params): number
+  /** Units counted beyond the quota: set if the algorithm has the option `overage`. */
+  over?(state: State, params: Params): number
+  /** The window of now, if it has begun. Set together with `over`, and called after `load`, as is `closed`. */
+  running?(state: State, params: Params): WindowUnits | undefined
+  /**
+   * The window in which units were counted last, if it is over, and its quota.
+   *
+   * @param last the time of the last write, in µs
+   */
+  closed?(state: State, last: number, params: Params): (WindowUnits & { readonly quota: number }) | undefined
   /**
    * µs until `cost` fits if no other request takes units. 0: it fits now. -1: it never fits. -2: now is outside the
    * calendar windows that were sent.
@@ -150,6 +166,8 @@ export interface Implementation<State, Params, Options = object, Name extends st
   stateOf(units: number, atUs: number): State
   /** The longest that units count after they were used, in µs. */
   countsForUs(params: Params): number
+  /** How long its window is, in µs. Left out: as long as units count. */
+  windowUs?(params: Params): number
   /**
    * Set if used units drain together instead of coming back one by one: how much of a level is left after a time in µs.
    * What other processes used drains at the same time. So for an outage the store is charged what is left of the level,
@@ -160,6 +178,13 @@ export interface Implementation<State, Params, Options = object, Name extends st
   isOther?(state: State, params: Params): boolean
   /** Gives units back, unless they have come back by themselves. Returns whether any were given. */
   give(state: State, receipt: Receipt, params: Params): boolean
+}
+
+/** A window, from its start to its end in µs by the store's clock, and the units that were counted in it. */
+export interface WindowUnits {
+  readonly units: number
+  readonly startUs: number
+  readonly endUs: number
 }
 
 /** A level that drains evenly. */

@@ -1,5 +1,6 @@
 import { fnv1a } from '../base/hash.js'
 import type { Duration } from '../base/duration.js'
+import type { BillingDay } from './billing-window/billing-day.js'
 
 /** A limit as its algorithm gets it: what all limits have, and the algorithm's own options, still unchecked. */
 export interface LimitTerms<Options = object> {
@@ -9,6 +10,15 @@ export interface LimitTerms<Options = object> {
   readonly options: Options
   /** Where the user wrote the limit, for errors: `plans.free[0]`. */
   readonly path: string
+}
+
+/** The option of the algorithms that can count beyond a quota. */
+export interface OverageOptions {
+  /**
+   * For a fixed-window: requests that exceed the quota pass, and are counted. `decision.limits` says by how much in `over`, and the
+   * event `overage` is emitted. Default: false.
+   */
+  readonly overage?: boolean | undefined
 }
 
 /** A limit compiled to numbers by its algorithm. */
@@ -26,6 +36,10 @@ export interface Terms {
    * @param behindMs how far the calendar is behind that time. Default: 0
    */
   paramsAt(nowMs: number, behindMs?: number): Params
+  /** Set for months and years without an anchor: the terms for subjects with a billing day. */
+  readonly bill?: ((day: BillingDay) => Terms) | undefined
+  /** The state id of the same limit for subjects with a billing day. Set together with `bill`. */
+  readonly otherId?: number | undefined
   /** Whether the parameters never change. */
   readonly isSteady?: boolean | undefined
 }

@@ -1,3 +1,4 @@
+import { billingWindow } from './billing-window/billing-window.js'
 import { calendarWindow } from './calendar-window/calendar-window.js'
 import { concurrent, type ConcurrentOptions } from './concurrent/concurrent.js'
 import { fixedWindow } from './fixed-window/fixed-window.js'
@@ -14,13 +15,14 @@ import { tokenBucket } from './token-bucket/token-bucket.js'
 const registry = {
   'token-bucket': tokenBucket,
   'calendar-window': calendarWindow,
+  'billing-window': billingWindow,
   'fixed-window': fixedWindow,
   'sliding-window': slidingWindow,
   'sliding-log': slidingLog,
   concurrent,
 } as const
 
-/** The name of an implementation. Users write `fixed-window` for a `calendar-window`, too. */
+/** The name of an implementation. Users write `fixed-window` for a `calendar-window`, too; a `billing-window` is one of a subject with a billing day. */
 export type AlgorithmName = keyof typeof registry
 type Registered = (typeof registry)[AlgorithmName]
 

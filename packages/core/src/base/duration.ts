@@ -2,14 +2,14 @@
 export interface Duration {
   readonly count: number
   readonly unit: Unit
-  /** In ms; a month counts as 30 days here. */
+  /** In ms; a month counts as 30 days here, and a year as 365. */
   readonly ms: number
 }
 
 /** A unit of time. */
 export type Unit = keyof typeof UNIT_MS
 
-/** The length of each unit of time, in ms. A month counts as 30 days. */
+/** The length of each unit of time, in ms. A month counts as 30 days, and a year as 365. */
 export const UNIT_MS = {
   ms: 1,
   s: 1000,
@@ -18,6 +18,7 @@ export const UNIT_MS = {
   d: 86_400_000,
   week: 604_800_000,
   month: 2_592_000_000,
+  year: 31_536_000_000,
 }
 
 /** How users can write each unit. The first word is used in names of limits. */
@@ -29,6 +30,7 @@ const WORDS: Readonly<Record<Unit, readonly string[]>> = {
   d: ['day', 'days', 'd'],
   week: ['week', 'weeks', 'w'],
   month: ['month', 'months'],
+  year: ['year', 'years'],
 }
 const UNIT_OF_WORD = new Map(
   Object.entries(WORDS).flatMap(([unit, words]) => words.map((word) => [word, unit as Unit] as const)),

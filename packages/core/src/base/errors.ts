@@ -5,16 +5,21 @@ export { isA, show } from './show.js'
 // docs/reference/errors.md has the same texts; a test compares them.
 /** The code of every Tollgate error, and what it means. */
 export const ERROR_CODES = {
-  ERR_TOLLGATE_CONFIG: 'An option, plan or limit is wrong. Thrown by the call that you passed it to.',
+  ERR_TOLLGATE_CONFIG:
+    'An option, plan or limit is wrong. The function that got it, such as createLimiter, throws this error.',
   ERR_TOLLGATE_SUBJECT:
-    'What identify returned, or what you passed to consume, is not a subject, or its limits are wrong.',
+    'The value that identify returned, or that you passed to consume, is not a subject or has wrong limits.',
   ERR_TOLLGATE_PLAN: 'planOf threw, took too long, or returned neither the name of a plan nor limits.',
-  ERR_TOLLGATE_COST: 'The cost of a request is not a whole number from 1.',
+  ERR_TOLLGATE_COST: 'The cost of a request is not a whole number of at least 1.',
+  ERR_TOLLGATE_KEY: 'A key of topUp, renew or penalize was booked with other values. Nothing was booked now.',
+  ERR_TOLLGATE_TOO_MANY_KEYS:
+    'A subject has too many keys of topUp, renew and penalize that still count. Nothing was booked.',
   ERR_TOLLGATE_DECISION: 'What you passed to refund or settle is not a decision of this limiter.',
   ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',
   ERR_TOLLGATE_STORE_TIMEOUT: 'The store did not answer within the deadline.',
   ERR_TOLLGATE_CLOSED: 'The limiter was closed.',
-  ERR_TOLLGATE_LIMITED: "A request was denied. Only a Fastify application's own error handler gets it.",
+  ERR_TOLLGATE_LIMITED:
+    "A request was denied. Only a Fastify application's own error handler gets this error.",
 } as const
 
 /** The `code` of an error: one of the names in `ERROR_CODES`. */
@@ -122,7 +127,7 @@ export class StoreError extends TollgateError {
   }
 }
 
-/** Reasons that pass by themselves. For the others, somebody has to fix something. */
+/** Reasons that pass by themselves. The others need a fix. */
 const PASSING: readonly StoreErrorReason[] = ['timeout', 'unreachable', 'loading', 'cluster-down', 'unknown']
 
 export function isPassing({ reason }: StoreError): boolean {

@@ -130,8 +130,8 @@ export function givenOf<T extends object>(options: T): Given<T> {
 }
 
 /**
- * Whether this is a plain object, also one of another realm. Arrays, Dates, Maps and promises are not. Neither are
- * objects of a class: some code would see their inherited options, other code would not.
+ * Whether this is a plain object, even one from another realm. Arrays, Dates, Maps and promises are not. Neither are objects of
+ * a class: some code would see their inherited options, other code would not.
  */
 export function isOptions(given: unknown): given is object {
   try {
@@ -171,7 +171,7 @@ export function needBoolean(path: string, given: unknown): void {
 }
 
 /** The largest quota, burst or cost that options allow, in units. */
-const MOST_UNITS = 1e12
+export const MOST_UNITS = 1e12
 
 export function isUnits(value: unknown): value is number {
   return isWhole(value, 1, MOST_UNITS)

@@ -7,25 +7,28 @@ import { elapsedMs } from './timers.js'
 /** The code of every warning that Tollgate emits, and what it means. */
 export const WARNING_CODES = {
   TOLLGATE_PROXY:
-    'Requests come through a proxy that the framework does not trust, so all clients behind it count as one.',
-  TOLLGATE_TRUST: 'The framework trusts every proxy, so clients can choose their address.',
+    'Requests come through a proxy that the framework does not trust, so all clients behind it count as one client.',
+  TOLLGATE_TRUST: 'The framework trusts every proxy, so clients can pretend to have any address.',
   TOLLGATE_STORE:
     'The store cannot be reached or does not answer, so onStoreFailure decides. At most once a minute for each reason.',
   TOLLGATE_STORE_BACK: 'The store decides again, after an outage that TOLLGATE_STORE reported.',
   TOLLGATE_REDIS_CLIENT:
-    "The Redis client's settings let requests count twice, late or on an old primary, or delay the use of Redis after an outage.",
+    'The Redis client has settings that do not suit a rate limiter. The warning says what they can cause, and which settings to use.',
   TOLLGATE_REDIS_SERVER:
     'Redis is older than Tollgate needs, drops keys when it is full, or refuses WAIT, which waitForReplicas needs.',
   TOLLGATE_MEMCACHED_CLIENT: 'After an error, the Memcached client avoids the server for a long time.',
   TOLLGATE_ADDRESS: "An id is an IP address, so it counts as a client's address.",
   TOLLGATE_PLAN:
-    "A subject's plan does not exist, or it has none and there is no defaultPlan. Once for each name.",
-  TOLLGATE_LIMITS: 'Subjects bring so many different own limits that Tollgate compiles them again and again.',
-  TOLLGATE_PROCESSES: 'Several processes use the memory store, and each counts by itself.',
+    "A subject's plan does not exist, or the subject has no plan and there is no defaultPlan. Once for each plan name.",
+  TOLLGATE_LIMITS:
+    'Subjects have so many different own limits that Tollgate compiles limits again and again.',
+  TOLLGATE_PROCESSES: 'Several processes use the memory store, and each has separate counts.',
   TOLLGATE_POLICY:
     "A function for onStoreFailure threw or returned no policy, so 'local' was used. At most once a minute.",
   TOLLGATE_LISTENER: 'An event listener threw or rejected. At most once a minute.',
-  TOLLGATE_REFUND: 'refundWhen threw or rejected, so nothing was given back. At most once a minute.',
+  TOLLGATE_RULES:
+    'The store refuses the calls that rules need, so no block or override works. Limits still work.',
+  TOLLGATE_REFUND: 'refundWhen threw or rejected, so no units were given back. At most once a minute.',
   TOLLGATE_UNVERIFIED:
     'byJwtClaim found a token that has not been verified, so its client counts by address.',
   TOLLGATE_LATE_IDENTITY:
@@ -37,7 +40,9 @@ export const WARNING_CODES = {
     'The option store or hashIds is undefined, so its default applies. Once for each option.',
   TOLLGATE_METRICS: 'Metrics of @tollgate/metrics could not be recorded.',
   TOLLGATE_MOUNTED_TWICE: 'A request passed the same limiter twice, so the same counters counted it twice.',
-  TOLLGATE_MADE_IN_HANDLER: 'rateLimit(...) is called for each request, so none is ever limited.',
+  TOLLGATE_MADE_IN_HANDLER: 'rateLimit(...) is called for each request, so no request is ever limited.',
+  TOLLGATE_LIMIT_FUNCTION:
+    "The middleware's limit is a function, so its drop-in store does not know the limit, and counts refused requests, too.",
 } as const
 
 /** The `code` of a warning. docs/reference/errors.md says what each one means. */

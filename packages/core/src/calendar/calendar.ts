@@ -23,7 +23,7 @@ export interface Calendar {
 }
 
 /**
- * Makes windows that follow a time zone's calendar. Without an anchor they start at minute 0, midnight, Monday or day 1.
+ * Makes windows that follow a time zone's calendar. Without an anchor they start at minute 0, midnight, Monday, day 1 or 1 January.
  *
  * When daylight saving skips a start, the window starts later by the length of the skip. When a start occurs twice,
  * the first one is used. Hours follow the clock face, so an hour that the clock shows twice is two windows.
@@ -58,30 +58,31 @@ export function createCalendar(unit: CalendarUnit, timeZone: string, anchor?: Ca
  * Makes the id from only those fields that the unit uses, so that equal windows have equal ids: a week ignores the day
  * of the month.
  */
-function idOf(unit: CalendarUnit, { dayOfMonth, weekday, timeOfDayMs }: Phase, zone: Zone): string {
+function idOf(unit: CalendarUnit, phase: Phase, zone: Zone): string {
+  const { month, dayOfMonth, weekday, timeOfDayMs } = phase
   if (unit === 'h') return `h ${timeOfDayMs % HOUR} ${zone.minutesId}`
-  const day = { d: 0, week: weekday, month: dayOfMonth }[unit]
+  const day = { d: 0, week: weekday, month: dayOfMonth, year: `${month + 1}-${dayOfMonth}` }[unit]
   return `${unit} ${day} ${timeOfDayMs} ${zone.clockId}`
 }
 
 function longestWindow(unit: CalendarUnit, { setBackMs, movesByHours }: Zone): number {
   if (unit === 'h') return movesByHours ? HOUR : 2 * HOUR
-  return { d: DAY, week: WEEK, month: 31 * DAY }[unit] + setBackMs
+  return { d: DAY, week: WEEK, month: 31 * DAY, year: 366 * DAY }[unit] + setBackMs
 }
 
-/** The length of a calendar window: an hour, a day, a week or a month of the wall clock. */
-export type CalendarUnit = 'h' | 'd' | 'week' | 'month'
+/** The length of a calendar window: an hour, a day, a week, a month or a year of the wall clock. */
+export type CalendarUnit = 'h' | 'd' | 'week' | 'month' | 'year'
 
 /**
  * Where windows start.
  *
  * - A number: the day of the month 1..31 for `month` (a month without that day uses its last one), or the ISO
- *   weekday 1..7 (Monday = 1) for `week`; both at midnight. `h` and `d` take no number.
+ *   weekday 1..7 (Monday = 1) for `week`; both at midnight. `h`, `d` and `year` take no number.
  * - A local date-time in the limit's time zone, `YYYY-MM-DD`, `YYYY-MM-DDTHH:MM` or `YYYY-MM-DDTHH:MM:SS`.
  * - A Date: an instant, read in the limit's time zone, to the millisecond.
  *
- * From a date-time or a Date, `month` uses the day of the month and the time of day, `week` the weekday and the
- * time of day, `d` the time of day, `h` the minutes and smaller units. The date may lie in the past or in the
+ * From a date-time or a Date, `year` uses the month, the day and the time of day, `month` the day of the month and the time
+ * of day, `week` the weekday and the time of day, `d` the time of day, `h` the minutes and smaller units. The date may lie in the past or in the
  * future: windows repeat in both directions from it.
  */
 export type CalendarAnchor = number | string | Date
@@ -111,18 +112,21 @@ function localTime(text: string): number {
 
 /** Where in its unit a window starts: on which day and at what time. Each unit uses only the fields that it needs. */
 interface Phase {
+  /** From 0. */
+  readonly month: number
   readonly dayOfMonth: number
   readonly weekday: number
   readonly timeOfDayMs: number
 }
 
 function phaseOf(anchor: CalendarAnchor | undefined, offsetAt: OffsetAt): Phase {
-  if (anchor === undefined) return { dayOfMonth: 1, weekday: 1, timeOfDayMs: 0 }
-  if (typeof anchor === 'number') return { dayOfMonth: anchor, weekday: anchor, timeOfDayMs: 0 }
+  if (anchor === undefined) return { month: 0, dayOfMonth: 1, weekday: 1, timeOfDayMs: 0 }
+  if (typeof anchor === 'number') return { month: 0, dayOfMonth: anchor, weekday: anchor, timeOfDayMs: 0 }
   const localMs =
     typeof anchor === 'string' ? localTime(anchor) : anchor.getTime() + offsetAt(anchor.getTime())
   const local = new Date(localMs)
   return {
+    month: local.getUTCMonth(),
     dayOfMonth: local.getUTCDate(),
     weekday: local.getUTCDay() || 7,
     timeOfDayMs: modulo(localMs, DAY),
@@ -141,10 +145,10 @@ interface LocalStarts {
 /** 1970-01-05, the first Monday of the epoch: weeks are counted from there. */
 const FIRST_MONDAY = 4 * DAY
 
-function localStartsOf(unit: 'd' | 'week' | 'month', phase: Phase): LocalStarts {
+function localStartsOf(unit: Exclude<CalendarUnit, 'h'>, phase: Phase): LocalStarts {
   if (unit === 'd') return evenStarts(DAY, phase.timeOfDayMs)
   if (unit === 'week') return evenStarts(WEEK, FIRST_MONDAY + (phase.weekday - 1) * DAY + phase.timeOfDayMs)
-  return monthStarts(phase)
+  return unit === 'month' ? monthStarts(phase) : yearStarts(phase)
 }
 
 function evenStarts(lengthMs: number, firstMs: number): LocalStarts {
@@ -161,17 +165,25 @@ function monthStarts({ dayOfMonth, timeOfDayMs }: Phase): LocalStarts {
       const local = new Date(localMs)
       return local.getUTCFullYear() * 12 + local.getUTCMonth()
     },
-    localOf(number) {
-      const year = Math.floor(number / 12)
-      const month = modulo(number, 12)
-      const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
-      return Date.UTC(year, month, Math.min(dayOfMonth, lastDay)) + timeOfDayMs
-    },
+    localOf: (number) => dayIn(Math.floor(number / 12), modulo(number, 12), dayOfMonth) + timeOfDayMs,
   }
 }
 
+function yearStarts({ month, dayOfMonth, timeOfDayMs }: Phase): LocalStarts {
+  return {
+    numberAt: (localMs) => new Date(localMs).getUTCFullYear(),
+    localOf: (year) => dayIn(year, month, dayOfMonth) + timeOfDayMs,
+  }
+}
+
+/** A month without that day has its last one instead. */
+function dayIn(year: number, month: number, day: number): number {
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
+  return Date.UTC(year, month, Math.min(day, lastDay))
+}
+
 /**
- * Finds starts of days, weeks or months. Two numbers can have the same start: Samoa had no 2011-12-30, so the starts
+ * Finds starts of days, weeks, months or years. Two numbers can have the same start: Samoa had no 2011-12-30, so the starts
  * of the 30th and the 31st are one instant, and count as one window.
  */
 function dateFinder(starts: LocalStarts, offsetAt: OffsetAt): (nowMs: number) => Starts {

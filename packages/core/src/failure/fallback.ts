@@ -16,6 +16,8 @@ export interface FallbackOptions extends Pick<ReconciliationOptions, 'onReconcil
   readonly local: LocalOptions
   /** What all keys of the limiter begin with. */
   readonly begin: string
+  /** Whether the store counts the limiters of this name by itself: see `instancesAre`. */
+  readonly areCounted: () => boolean
   readonly warn: Warn
 }
 
@@ -50,16 +52,15 @@ export class Fallback implements Feature {
       onReconciled: options.onReconciled,
     })
     const { instances } = options.local
-    const onCount = (count: number): void => void (this.#local.share = 1 / count)
     if (instances === undefined) {
       this.#instances = new InstanceCounter({
         begin: options.begin,
         charge,
         giveBack: async (request) => (await host.refund(request)) === 'given',
-        onCount,
+        onCount: (count) => void (options.areCounted() || this.instancesAre(count)),
       })
     } else {
-      onCount(instances)
+      this.#local.share = 1 / instances
     }
   }
 
@@ -77,7 +78,12 @@ export class Fallback implements Feature {
       this.#answeredAtMs = this.#local.nowMs()
     }
     this.#local.note(request, outcome, this.#answeredAtMs)
-    this.#instances?.tick(sentAtMs)
+    if (!this.#options.areCounted()) this.#instances?.tick(sentAtMs)
+  }
+
+  /** So many limiters of this name are open, in all processes. The option `instances` says it instead. */
+  instancesAre(count: number): void {
+    if (this.#instances) this.#local.share = 1 / Math.max(count, 1)
   }
 
   /** Decides a request that the store could not. Each subject has its own policy, and all must allow. */

@@ -34,7 +34,7 @@ export class Outbox<Item extends { readonly shard: number }, Answer> {
   /**
    * Sends items of one shard now.
    *
-   * @returns the answers. Items answered with an error are sent again, unless the error is of the request itself
+   * @returns the answers. Items answered with an error are sent again, unless the request itself caused the error
    */
   deliver(items: readonly Item[], isForced: boolean): Promise<readonly (Answer | StoreError)[]> {
     const firstMs = elapsedMs()

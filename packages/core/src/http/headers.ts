@@ -175,7 +175,11 @@ function closestLimit({ limits, violated }: Decision): LimitState {
   if (denying.length > 0) {
     return inTime(denying).reduce((worst, limit) => (limit.resetMs > worst.resetMs ? limit : worst))
   }
-  return inTime(limits).reduce((least, limit) => (limit.remaining < least.remaining ? limit : least))
+  // What lets everything pass is not what is closest to denying.
+  const able = limits.filter(({ over }) => over === undefined)
+  return inTime(able.length > 0 ? able : limits).reduce((least, limit) =>
+    limit.remaining < least.remaining ? limit : least,
+  )
 }
 
 function inTime(limits: readonly LimitState[]): readonly LimitState[] {
@@ -257,11 +261,14 @@ function toListValues(
   }
 }
 
-/** Indices of the limits that both values have room for, in order. Those that denied have priority, then those with the least left. */
+/** Indices of the limits that both values have room for, in order. Those that denied have priority, then those with the least left. Limits with overage come last. */
 function closestThatFit(decision: Decision, { items }: Fixed, keys: readonly string[]): number[] {
   const { limits, violated } = decision
-  const rank = (i: number): number =>
-    violated.includes(limits[i]?.name ?? '') ? -1 : (limits[i]?.remaining ?? 0)
+  const rank = (i: number): number => {
+    const { name = '', remaining = 0, over } = limits[i] ?? {}
+    if (over !== undefined) return Number.MAX_SAFE_INTEGER
+    return violated.includes(name) ? -1 : remaining
+  }
   const size = (policy: Policy, i: number): number => {
     const state = limits[i]
     const standing = state ? toStanding([state], [items[i] ?? ''], [keys[i] ?? '']) : ''

@@ -1,7 +1,11 @@
 import { atCaller, ConfigError, show } from '../base/errors.js'
-import { isOptions, needOptions } from '../base/options.js'
+import { isOptions, needBoolean, needOptions } from '../base/options.js'
 import type { MaybePromise } from '../base/promises.js'
 import { onceAMinute, keepSilent, warn, type Warn, processWide } from '../base/warnings.js'
+import type { Rule } from '../features/rules/rule.js'
+import type { OverrideOptions, RuleNote, RuleOptions, ScaleOptions } from '../features/rules/rule-options.js'
+import { type OwnBlock, Rules } from '../features/rules/rules.js'
+import type { LimitDefaults } from '../plans/limit/limit.js'
 import type { PlansInput } from '../plans/plans.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { hideWith, keysOf } from '../requests/key.js'
@@ -11,6 +15,7 @@ import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests
 import { needSubject, type Subjects } from '../requests/subject/subject.js'
 import type { Store, StoreAbilities } from '../stores/contract.js'
 import { memoryStore, warnOfSeveralProcesses } from '../stores/memory/memory-store.js'
+import type { Booking, PenalizeOptions, RenewOptions, TopUpOptions, Usage, UsageOptions } from './booking.js'
 import type { Decision } from './decision/decision.js'
 import { INTERNALS, type Internals } from './internals.js'
 import type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter.js'
@@ -23,7 +28,7 @@ import {
 import { type ReserveOptions, ScopedConsumer } from './scoped-consumer.js'
 import { needSupported } from './options/supported-plans.js'
 import { createFeatures } from './pipeline/features.js'
-import { Pipeline } from './pipeline/pipeline.js'
+import { Pipeline, type PipelineOptions } from './pipeline/pipeline.js'
 import { Events, type LimiterEvents } from './report/events.js'
 import type { LimiterHealth, LimiterStats } from './report/stats.js'
 import { Reporter, StoreWarning } from './report/reporter.js'
@@ -67,7 +72,9 @@ export function createLimiterFor(options: LimiterOptions, uses: Uses): Limiter {
 class StoreLimiter implements Limiter {
   readonly #events: Events
   readonly #store: StoreAbilities
+  readonly #defaults: LimitDefaults
   readonly #plans: PlanResolver
+  readonly #rules: Rules
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #common: ScopedConsumer
@@ -80,53 +87,80 @@ class StoreLimiter implements Limiter {
     const { store = memoryStore(), name, hashIds, warnings = true } = options
     needFreeName(store, name)
     this.#store = store
+    this.#defaults = { algorithm: store.defaultAlgorithm, mode: options.mode }
     const warnOf = warnings ? warn : keepSilent
     this.#events = new Events(this, warnOf)
     this.#plans = this.#resolve({ ...options, isWithoutPlans }, warnOf)
     if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
-    for (const plan of this.#plans.plans) {
+    for (const plan of this.#plans.plans)
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
-    }
     checkPlans?.(this.#plans.names)
     if (scope) this.#compile(scope)
     const hide = hashIds === undefined ? undefined : hideWith(hashIds)
-    const begin = keysOf(name)
-    const { shards = 1, atomic: isAtomic = false } = store
-    this.#builder = new RequestBuilder({ plans: this.#plans, hide, begin, shards, isAtomic, warn: warnOf })
+    const [begin, plans] = [keysOf(name), this.#plans]
+    const rules = (this.#rules = new Rules({ ...options, store, hide, plans, warn: warnOf }))
+    this.#builder = new RequestBuilder({ plans, rules, hide, begin, store, warn: warnOf })
     // From here on the limiter holds on to the store until `close`. So everything that can be refused was refused above.
     const failure = failureOptions(options)
     const reporter = new Reporter(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
-    const features = createFeatures({ ...options, ...failure, store })
-    this.#pipeline = new Pipeline({ ...failure, store, begin, warn: warnOf, features }, reporter)
+    const features = createFeatures({ ...options, ...failure, store, rules })
+    const given = { ...failure, ...this.#forPipeline(), store, begin, warn: warnOf, features }
+    this.#pipeline = new Pipeline(given, reporter)
     this.#settling = new Settling(this.#pipeline)
-    const face = StoreLimiter.prototype
-    this.#common = new ScopedConsumer(this.#builder, this.#pipeline, { scope: COMMON, face })
+    const common = { scope: COMMON, face: StoreLimiter.prototype }
+    this.#common = new ScopedConsumer(this.#builder, this.#pipeline, common)
     this.#freeName = takeName(store, name)
+    this.#startRules()
     warnOfUndefined(options, warnOf)
     if (warnings) warnOfSeveralProcesses(store)
     this[INTERNALS] = {
-      canWait: () => this.#plans.canWait,
       ...{ hide, warn: warnOf, warnRarely: onceAMinute(warnOf) },
-      planNames: () => this.#plans.names,
-      planOf: (subject) => this.#plans.nameOf(subject),
       shed: (shed) => reporter.shed(shed),
+      ...this.#forPlans(),
       ...this.#forRoutes(),
     }
+  }
+
+  #forPipeline(): Pick<PipelineOptions, 'blockOf' | 'areCounted'> {
+    return {
+      blockOf: (request) => this.#builder.blockOf(request),
+      areCounted: () => this.#rules.countsInstances,
+    }
+  }
+
+  #startRules(): void {
+    this.#rules.start({
+      instances: (count) => this.#pipeline.instancesAre(count),
+      blockOf: (subject) => this.#ownBlockOf(subject),
+      unblock: (subject) => this.#pipeline.unblock(this.#builder.keysOf(subject)),
+      emit: (change) => this.#pipeline.ruleChanged(change),
+      rulesChanged: (what) =>
+        this.#pipeline.rulesChanged(what === undefined ? undefined : this.#builder.keysUnder(what)),
+    })
+  }
+
+  /** The block that the common counters of a subject began by themselves. */
+  async #ownBlockOf(subject: Subject): Promise<OwnBlock | undefined> {
+    const request = await this.#builder.build(subject, 1, { ...COMMON, ignoresBlocks: true })
+    const { block } = await this.#pipeline.peek(request, { onStoreFailure: 'throw' })
+    return block && { until: block.until, level: block.level as number }
   }
 
   #resolve(options: LimiterOptions & PlanResolverOptions, warnOf: Warn): PlanResolver {
     const warning = new PlanWarning(warnOf, options.hashIds !== undefined)
     const events = this.#events
-    const resolved = { ...options, defaultAlgorithm: this.#store.defaultAlgorithm }
-    return new PlanResolver(resolved, {
-      onPlanError: (error, subject) => events.emit('planError', error, subject),
-      onUnknownPlan: (subject, used, names) => {
-        events.emit('unknownPlan', subject, used)
-        warning.tell(subject, used, names)
+    return new PlanResolver(
+      { ...options, defaults: this.#defaults },
+      {
+        onPlanError: (error, subject) => events.emit('planError', error, subject),
+        onUnknownPlan: (subject, used, names) => {
+          events.emit('unknownPlan', subject, used)
+          warning.tell(subject, used, names)
+        },
+        check: (plan, path) => needSupported(this.#store, plan, path),
+        warn: warnOf,
       },
-      check: (plan, path) => needSupported(this.#store, plan, path),
-      warn: warnOf,
-    })
+    )
   }
 
   consume(subjects: Subjects, options?: ConsumeOptions): MaybePromise<Decision> {
@@ -142,13 +176,28 @@ class StoreLimiter implements Limiter {
   }
 
   refund(of: Decision | SubjectOf, units?: number): Promise<boolean> {
-    return isByKey(of, units)
-      ? this.#common.refund(of, units as number)
-      : this.#settling.refund(of as Decision)
+    if (isByKey(of, units)) return this.#common.refund(of, units as number)
+    return this.#settling.refund(of as Decision)
   }
 
   settle(decision: Decision, cost: number): Promise<number> {
     return this.#settling.settle(decision, cost)
+  }
+
+  topUp(subject: Subject | string, options: TopUpOptions): Promise<Booking> {
+    return this.#common.topUp(subject, options)
+  }
+
+  renew(subject: Subject | string, options: RenewOptions): Promise<Booking> {
+    return this.#common.renew(subject, options)
+  }
+
+  penalize(subject: Subject | string, options: PenalizeOptions): Promise<Booking> {
+    return this.#common.penalize(subject, options)
+  }
+
+  usageOf(subject: Subject | string, options: UsageOptions): Promise<Usage> {
+    return this.#common.usageOf(subject, options)
   }
 
   async reset(subject: Subject | string): Promise<boolean> {
@@ -162,6 +211,14 @@ class StoreLimiter implements Limiter {
     )
   }
 
+  #forPlans(): Pick<Internals, 'canWait' | 'planNames' | 'planOf'> {
+    return {
+      canWait: () => this.#plans.canWait,
+      planNames: () => this.#plans.names,
+      planOf: (subject) => this.#plans.nameOf(subject),
+    }
+  }
+
   #forRoutes(): Pick<Internals, 'onTop' | 'amend'> {
     const scoped = (one: Consumer): ScopedConsumer => (one instanceof ScopedConsumer ? one : this.#common)
     return {
@@ -171,7 +228,7 @@ class StoreLimiter implements Limiter {
   }
 
   #compile(options: ScopeOptions): Scope {
-    const scope = compileScope(options, this.#store.defaultAlgorithm)
+    const scope = compileScope(options, this.#defaults)
     for (const { plan, path } of [scope, ...scope.stacked]) needSupported(this.#store, plan, path)
     return scope
   }
@@ -186,8 +243,39 @@ class StoreLimiter implements Limiter {
     this.#pipeline.plansChanged()
   }
 
-  forgetPlan(subject: Subject | string): void {
-    this.#plans.forget(atCaller(StoreLimiter.prototype.forgetPlan, () => needSubject(subject)))
+  forgetPlan(subject: Subject | string): void
+  forgetPlan(subject: Subject | string, options: { readonly everywhere: true }): Promise<void>
+  forgetPlan(
+    subject: Subject | string,
+    options: { readonly everywhere?: boolean } = {},
+  ): Promise<void> | undefined {
+    const isEverywhere = atCaller(StoreLimiter.prototype.forgetPlan, () => {
+      needOptions(options, ['everywhere'])
+      needBoolean('everywhere', options.everywhere)
+      this.#plans.forget(needSubject(subject))
+      return options.everywhere
+    })
+    return isEverywhere ? this.#rules.calls.forgetPlan(subject) : undefined
+  }
+
+  block(subject: Subject | string, options: RuleOptions): Promise<Rule> {
+    return this.#rules.calls.block(subject, options)
+  }
+
+  unblock(subject: Subject | string, note?: RuleNote): Promise<boolean> {
+    return this.#rules.calls.unblock(subject, note)
+  }
+
+  override(subject: Subject | string, options: OverrideOptions): Promise<Rule> {
+    return this.#rules.calls.override(subject, options)
+  }
+
+  scale(plan: string, factor: number, options: ScaleOptions): Promise<Rule> {
+    return this.#rules.calls.scale(plan, factor, options)
+  }
+
+  rules(options?: { readonly of?: Subject | string | undefined }): AsyncIterable<Rule> {
+    return this.#rules.calls.rules(options)
   }
 
   on<Name extends keyof LimiterEvents>(
@@ -211,7 +299,8 @@ class StoreLimiter implements Limiter {
   }
 
   health(): LimiterHealth {
-    return this.#pipeline.health()
+    const rules = this.#rules.state
+    return { ...this.#pipeline.health(), ...(rules && { rules }) }
   }
 
   async close(): Promise<void> {

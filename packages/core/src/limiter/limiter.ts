@@ -1,4 +1,7 @@
+import type { Booking, PenalizeOptions, RenewOptions, TopUpOptions, Usage, UsageOptions } from './booking.js'
 import type { Decision } from './decision/decision.js'
+import type { Rule } from '../features/rules/rule.js'
+import type { OverrideOptions, RuleNote, RuleOptions, ScaleOptions } from '../features/rules/rule-options.js'
 import type { LimiterEvents } from './report/events.js'
 import type { MaybePromise } from '../base/promises.js'
 import type { ScopeOptions } from '../requests/scope.js'
@@ -88,7 +91,51 @@ export interface Consumer<Plans extends string = string> {
    */
   refund(subject: SubjectOf<Plans>, units: number): Promise<boolean>
   /**
-   * Forgets what a subject has used. `limiter.reset` does so in the whole application, with all scopes; `reset` of a
+   * Gives a subject units beside the quota of one limit, such as what it bought. They are used after the quota, in any window until they
+   * end, and once. `remaining` and the headers have them, and `toppedUp` says how many are left. It counts at once in all processes,
+   * except where one remembers a denial: see `denials.recheckMs`.
+   *
+   * Only limits whose window begins and ends can have top-ups: by the month, with `timeZone` or `anchor`, or with
+   * `algorithm: 'fixed-window'`. While the store is silent, processes do not know of top-ups.
+   *
+   * @param subject an id or a subject: if you pass `plan` to `consume`, pass it here, too
+   * @throws {ConfigError} for an option, for a limit that the subject does not have, or for a store that cannot book
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT; ERR_TOLLGATE_PLAN when `planOf` fails, or there is no such plan;
+   *                         ERR_TOLLGATE_KEY if the key was booked with other values; ERR_TOLLGATE_TOO_MANY_KEYS if 64 keys of the
+   *                         subject still count: each for seven days and for a window of the limit, and to the end of its top-up
+   * @throws {StoreError} when the store failed or was too slow. It may have booked: repeat the call with the same key
+   * @example await limiter.topUp('acme', { limit: 'month', units: 50000, for: '30d', key: 'order-17' })
+   */
+  topUp(subject: SubjectOf<Plans>, options: TopUpOptions): Promise<Booking>
+  /**
+   * Begins one limit of a subject afresh, as when it has paid. Its other limits and its top-ups stay. Units on lease, reserved or waiting
+   * count in the new period, and what was taken before does not come back. A calendar window still ends when it would have ended.
+   *
+   * @throws as `topUp` does
+   * @example await limiter.renew('acme', { limit: 'month', key: 'invoice-4711' })
+   */
+  renew(subject: SubjectOf<Plans>, options: RenewOptions): Promise<Booking>
+  /**
+   * Counts units as used in one limit of a subject, over the quota if need be.
+   *
+   * @throws as `topUp` does
+   * @example await limiter.penalize('acme', { limit: 'day', units: 500, key: 'abuse-3' })
+   */
+  penalize(subject: SubjectOf<Plans>, options: PenalizeOptions): Promise<Booking>
+  /**
+   * Says what a subject has used of one limit, such as for an invoice: in the window of now and, for a limit with `overage`, in the latest
+   * one before it. Only limits whose window begins and ends can say it: by the month, with `timeZone` or `anchor`, with `overage`, or with
+   * `algorithm: 'fixed-window'`.
+   *
+   * @param subject an id or a subject: if you pass `plan` and `anchor` to `consume`, pass them here, too
+   * @throws as `topUp` does
+   * @example
+   * const { closed } = await limiter.usageOf('acme', { limit: 'month' })
+   * if (closed) console.log(closed.over, closed.from, closed.until)
+   */
+  usageOf(subject: SubjectOf<Plans>, options: UsageOptions): Promise<Usage>
+  /**
+   * Forgets what a subject has used, and its top-ups. `limiter.reset` does so in the whole application, with all scopes; `reset` of a
    * scope only there. Do not refund decisions from before a reset: that can give back units that were taken after it.
    *
    * @param subject an id or a subject. If it brings limits, pass them too: Memcached forgets only the limits that it gets
@@ -150,6 +197,60 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
    * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
    */
   forgetPlan(subject: Subject | string): void
+  /**
+   * The same in all processes, within about a second. Needs a store that keeps rules.
+   *
+   * @throws {ConfigError} for a store without rules
+   * @throws {StoreError} when the store does not answer; see `block`
+   */
+  forgetPlan(subject: Subject | string, options: { readonly everywhere: true }): Promise<void>
+  /**
+   * Denies all requests of a subject until then: in this process at once, in all others within about a second. Replaces an
+   * earlier block of this subject. Blocks need no store to be answered, and hold while it is silent.
+   *
+   * @param subject an id or a subject. A text with a `*` at its end is the beginning of many ids: `'trial-*'`
+   * @returns the rule, once the store has it
+   * @throws {ConfigError} for an option, for a store that keeps no rules, or when there are 10 000 rules already
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT
+   * @throws {StoreError} when the store does not answer within 2 s. The rule then holds in this process, and is sent to the store
+   *                      until that answers. ERR_TOLLGATE_CLOSED if the limiter is closed before
+   * @example await limiter.block('acme', { for: '1h', reason: 'abuse', by: 'ops' })
+   */
+  block(subject: Subject | string, options: RuleOptions): Promise<Rule>
+  /**
+   * Lifts the block of a subject: the one that `block` set, and the one that came by itself (`blockAfter`).
+   *
+   * @param note who lifts it and why, for the event `rule`
+   * @returns whether there was one
+   * @throws as `block` does
+   * @example await limiter.unblock('acme', { by: 'ops', reason: 'paid' })
+   */
+  unblock(subject: Subject | string, note?: RuleNote): Promise<boolean>
+  /**
+   * Gives a subject other limits until then: `factor` times its own, or `limits`, or those of another `plan`. What it has used
+   * still counts. Replaces an earlier override of this subject.
+   *
+   * @throws as `block` does
+   * @example await limiter.override('acme', { factor: 2, until: '2027-01-31T18:00:00Z' })
+   */
+  override(subject: Subject | string, options: OverrideOptions): Promise<Rule>
+  /**
+   * Multiplies all limits of a plan until then, for all its subjects. Groups with limits of their own and stacked limits stay.
+   *
+   * @param factor from 0.001 to 1000
+   * @throws as `block` does
+   * @example await limiter.scale('free', 0.5, { for: '1h' })
+   */
+  scale(plan: Plans, factor: number, options: ScaleOptions): Promise<Rule>
+  /**
+   * The rules that hold now, the earliest first. Asks the store first.
+   *
+   * @param options `of`: only those that apply to this subject, or are about this beginning of ids. For a subject also a block
+   *                that came by itself (`blockAfter`): pass its plan, as for `peek`
+   * @throws {StoreError} when the store does not answer
+   * @example for await (const rule of limiter.rules({ of: 'acme' })) console.log(rule)
+   */
+  rules(options?: { readonly of?: Subject | string | undefined }): AsyncIterable<Rule>
   /**
    * Calls the listener at each event of this name: see `LimiterEvents`.
    *

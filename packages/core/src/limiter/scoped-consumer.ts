@@ -1,6 +1,6 @@
 import { readDuration } from '../base/duration.js'
-import { ConfigError, atCaller, fromCaller } from '../base/errors.js'
-import { needOptions, type KnownOptions } from '../base/options.js'
+import { ConfigError, TollgateError, atCaller, fromCaller } from '../base/errors.js'
+import { MOST_UNITS, needOptions, type KnownOptions } from '../base/options.js'
 import { type MaybePromise, chain, isPromise, quiet } from '../base/promises.js'
 import { type Request, needCost, needUnits } from '../requests/request.js'
 import type { ConsumeOptions, Consumer, PeekOptions } from './limiter.js'
@@ -8,6 +8,19 @@ import type { RequestBuilder } from '../requests/request-builder.js'
 import type { Pipeline } from './pipeline/pipeline.js'
 import { onTopOf, type Scope } from '../requests/scope.js'
 import { needSubject, type Subjects } from '../requests/subject/subject.js'
+import {
+  type Booking,
+  checkUsageOptions,
+  type Usage,
+  type UsageOptions,
+  usageRequest,
+  bookingRequest,
+  type BookingTerms,
+  type PenalizeOptions,
+  readBooking,
+  type RenewOptions,
+  type TopUpOptions,
+} from './booking.js'
 import type { Decision } from './decision/decision.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { newLeaseId } from '../failure/outbox.js'
@@ -125,10 +138,49 @@ export class ScopedConsumer implements Consumer {
   async refund(subject: SubjectOf, units: number): Promise<boolean> {
     try {
       needUnits(units, 1, 'refund(subject, 2)')
-      const request = await this.#builder.build(needSubject(subject), units, this.#scope)
+      const scope = { ...this.#scope, ignoresBlocks: true } as const
+      const request = await this.#builder.build(needSubject(subject), units, scope)
       return await this.#pipeline.refundByKey(request, units)
     } catch (error) {
       quiet(subject)
+      throw error
+    }
+  }
+
+  topUp(subject: Subject | string, options: TopUpOptions): Promise<Booking> {
+    return this.#book('topUp', subject, options)
+  }
+
+  renew(subject: Subject | string, options: RenewOptions): Promise<Booking> {
+    return this.#book('renewal', subject, options)
+  }
+
+  penalize(subject: Subject | string, options: PenalizeOptions): Promise<Booking> {
+    return this.#book('penalty', subject, options)
+  }
+
+  async usageOf(given: Subject | string, options: UsageOptions): Promise<Usage> {
+    try {
+      checkUsageOptions(options, this.#pipeline.store)
+      const request = await this.#builder.buildFor(given, this.#scope)
+      return await this.#pipeline.usageOf(usageRequest(request, options))
+    } catch (error) {
+      quiet(given)
+      throw error
+    }
+  }
+
+  async #book(
+    kind: BookingTerms['entry']['kind'],
+    given: Subject | string,
+    options: RenewOptions,
+  ): Promise<Booking> {
+    try {
+      const terms = readBooking(kind, options, this.#pipeline.store)
+      const request = await this.#builder.buildFor(given, this.#scope)
+      return await this.#pipeline.book(bookingRequest(request, terms))
+    } catch (error) {
+      quiet(given)
       throw error
     }
   }
@@ -221,6 +273,13 @@ const OF_RESERVE: KnownOptions = {
   remedyOf: (name) => (Object.hasOwn(REMEDIES, name) ? REMEDIES[name] : undefined),
 }
 
+/** @throws {TollgateError} ERR_TOLLGATE_COST when no store could hold so many units */
+function needReservable(cost: number): void {
+  needCost(cost, 1)
+  if (cost <= MOST_UNITS) return
+  throw new TollgateError('ERR_TOLLGATE_COST', `cost: got ${cost}, expected at most 10^12 units`)
+}
+
 /**
  * @throws {ConfigError} for `for`, `context` or an unknown option
  * @throws {TollgateError} ERR_TOLLGATE_COST
@@ -232,7 +291,7 @@ function readReserveOptions(options: ReserveOptions): {
 } {
   needOptions(options, OF_RESERVE)
   const { cost = 1, for: length, context } = options
-  needCost(cost, 1)
+  needReservable(cost)
   if (context !== undefined) needContext(context)
   const lengthMs = readDuration(length)?.ms ?? 0
   if (lengthMs >= LEAST_MS && lengthMs <= MOST_MS) return { cost, lengthMs, context }

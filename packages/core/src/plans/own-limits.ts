@@ -1,6 +1,6 @@
 import { ConfigError } from '../base/errors.js'
 import { isOptions } from '../base/options.js'
-import type { Algorithm, LimitInput } from './limit/limit.js'
+import type { LimitDefaults, LimitInput } from './limit/limit.js'
 import { compileLimits, type Plan } from './plan.js'
 
 /** A subject's own limits, instead of a plan: one limit, several that all hold at once, or `unlimited`. */
@@ -21,7 +21,7 @@ const DEEPEST = 3
  *
  * @throws {ConfigError} whose path begins with `limits`, when they are wrong
  */
-export function compileOwnLimits(input: unknown, defaultAlgorithm: Algorithm | undefined): Plan {
+export function compileOwnLimits(input: unknown, defaults: LimitDefaults): Plan {
   if (input === 'blocked') {
     const remedy = "to block it, put it on a plan: plans: { suspended: 'blocked' }"
     throw ConfigError.wrong('limits', input, `limits such as ['40/min'], or 'unlimited'; ${remedy}`)
@@ -29,7 +29,7 @@ export function compileOwnLimits(input: unknown, defaultAlgorithm: Algorithm | u
   if (Array.isArray(input) && input.length > MOST_LIMITS) {
     throw new ConfigError('limits', `got a list of ${input.length}, expected at most ${MOST_LIMITS} limits`)
   }
-  return compileLimits(OWN_LIMITS, input, 'limits', { defaultAlgorithm })
+  return compileLimits(OWN_LIMITS, input, 'limits', { defaults })
 }
 
 /**

@@ -10,12 +10,16 @@ import {
   limitTextOf,
   parseLimit,
   windowTextOf,
-  type Algorithm,
   type Limit,
+  type LimitDefaults,
   type LimitInput,
 } from './limit/limit.js'
+import { needMode, type LimitMode, withWatched } from './limit/observing-limit.js'
+import { isDenying } from './limit/overage-limit.js'
+import { compileBlock, type BlockOptions } from './options/block-option.js'
 import { compileLease, leasesSaidBy, type LeaseOption, type LeaseSaid } from './options/lease-option.js'
 import { compileWait, type WaitOptions } from './options/wait-option.js'
+import { withWarnings } from './options/warn-option.js'
 
 /**
  * A plan: one limit, several that all hold at once, `unlimited`, or `blocked`, which denies every request. The long form
@@ -33,6 +37,18 @@ export interface PlanInputOptions {
   readonly lease?: LeaseOption | undefined
   /** How long requests that do not fit wait in line instead of being denied. Default: they do not wait. */
   readonly wait?: WaitOptions | false | undefined
+  /** How many denials block a subject, and for how long. Default: they block nobody. */
+  readonly blockAfter?: BlockOptions | false | undefined
+  /**
+   * `observe`: its limits deny nothing. `lease`, `wait` and `blockAfter` then have no effect. Default: as the limiter's `mode`, and
+   * without that `enforce`.
+   */
+  readonly mode?: LimitMode | undefined
+  /**
+   * The shares of a quota at which the event `nearLimit` is emitted: `[0.8, 1]`. Holds for limits with a window of an hour or more that
+   * have no `warnAt` of their own. Default: none.
+   */
+  readonly warnAt?: readonly number[] | undefined
 }
 
 /** A plan, checked and compiled. */
@@ -47,35 +63,53 @@ export interface Plan {
   /** Whether every request of its subjects is denied. */
   readonly isBlocked: boolean
   readonly onStoreFailure?: FailurePolicyOption
+  /** Set if rules changed its limits for some of its subjects. */
+  readonly isOverridden?: true
 }
 
 const IN_FLIGHT = "write it among the limits: { limits: ['100/min', '20 concurrent'] }"
 const KNOWN: KnownOptions = {
-  names: ['limits', 'onStoreFailure', 'lease', 'wait'],
+  names: ['limits', 'onStoreFailure', 'lease', 'wait', 'blockAfter', 'mode', 'warnAt'],
   example: "{ limits: '100/min' }",
-  remedyOf: (name) => (/^(?:max)?(?:concurren|inflight|parallel)/i.test(name) ? IN_FLIGHT : undefined),
+  remedyOf(name) {
+    if (name === 'overage' || name === 'watch')
+      return `write it in a limit: { quota: 100, window: 'month', ${name}: ... }`
+    return /^(?:max)?(?:concurren|inflight|parallel)/i.test(name) ? IN_FLIGHT : undefined
+  },
 }
 
-let serial = 0
+let serials = 0
+
+/** The serial of a plan that is made now. */
+export function newSerial(): number {
+  serials += 1
+  return serials
+}
 
 /**
  * Checks a plan and compiles it.
  *
- * @param defaultAlgorithm as in parseLimit
+ * @param defaults as in parseLimit
  * @throws {ConfigError} when it is wrong
  */
-export function compilePlan(name: string, input: unknown, path: string, defaultAlgorithm?: Algorithm): Plan {
+export function compilePlan(name: string, input: unknown, path: string, defaults: LimitDefaults = {}): Plan {
   // Denied clients see the name, also as plain text.
   if (!isShowable(name)) {
     const remedy = "write one without control characters, line breaks or direction marks, such as 'pro'"
     throw new ConfigError(path, `the name of this plan cannot be shown: ${remedy}`)
   }
-  if (!isOptions(input) || !isLongForm(input)) return compileLimits(name, input, path, { defaultAlgorithm })
+  if (!isOptions(input) || !isLongForm(input)) return compileLimits(name, input, path, { defaults })
   needOptions(input, KNOWN, path)
-  const { limits, onStoreFailure, lease, wait } = input as Partial<PlanInputOptions>
+  const { limits, onStoreFailure, lease, wait, blockAfter, mode, warnAt } = input as Partial<PlanInputOptions>
   const leases = lease === undefined ? [] : [{ given: lease, path: `${path}.lease` }]
-  const waitSaid = { given: wait, path: `${path}.wait` }
-  const plan = compileLimits(name, limits, `${path}.limits`, { leases, wait: waitSaid, defaultAlgorithm })
+  const terms = {
+    leases,
+    wait: { given: wait, path: `${path}.wait` },
+    block: { given: blockAfter, path: `${path}.blockAfter` },
+    warn: { given: warnAt, path: `${path}.warnAt` },
+    defaults: mode === undefined ? defaults : { ...defaults, mode: needMode(mode, `${path}.mode`) },
+  }
+  const plan = compileLimits(name, limits, `${path}.limits`, terms)
   if (onStoreFailure === undefined) return plan
   needPolicyOption(`${path}.onStoreFailure`, onStoreFailure)
   return { ...plan, onStoreFailure }
@@ -89,10 +123,20 @@ function isLongForm(input: object): boolean {
 
 /** What holds for all limits of a plan. */
 interface TermsForAll {
-  readonly defaultAlgorithm: Algorithm | undefined
+  readonly defaults: LimitDefaults
   readonly leases?: readonly LeaseSaid[]
-  readonly wait?: { readonly given: unknown; readonly path: string }
+  readonly wait?: Said
+  readonly block?: Said
+  readonly warn?: Said
 }
+
+/** An option as a user wrote it, and where. */
+interface Said {
+  readonly given: unknown
+  readonly path: string
+}
+
+const NOT_SAID: Said = { given: undefined, path: '' }
 
 /**
  * Like compilePlan, for limits alone: not the long form of a plan.
@@ -103,12 +147,14 @@ export function compileLimits(
   name: string,
   input: unknown,
   path: string,
-  { leases = [], wait = { given: undefined, path }, defaultAlgorithm }: TermsForAll,
+  { leases = [], wait = NOT_SAID, block = NOT_SAID, warn = NOT_SAID, defaults }: TermsForAll,
 ): Plan {
-  serial += 1
+  const serial = newSerial()
   if (isWithoutLimits(input)) {
     compileLease(leases, [])
     compileWait(wait.given, { limits: [], lease: undefined, path: wait.path })
+    compileBlock(block.given, { limits: [], isLeased: false, waits: false, path: block.path })
+    withWarnings([], warn.given, warn.path)
     return { name, serial, limits: [], set: undefined, isBlocked: input === 'blocked' }
   }
   if (meansNoLimit(input)) throw noLimitGiven(path, input)
@@ -116,14 +162,21 @@ export function compileLimits(
     throw ConfigError.wrong(path, input, "at least one limit, such as ['100/min'], or 'unlimited'")
   }
   const read = Array.isArray(input)
-    ? Array.from(input, (limit: unknown, i) => readListed(limit, `${path}[${i}]`, defaultAlgorithm))
-    : [parseLimit(input, path, defaultAlgorithm)]
+    ? Array.from(input, (limit: unknown, i) => readListed(limit, `${path}[${i}]`, defaults))
+    : [parseLimit(input, path, defaults)]
   needOneConcurrent(read, path)
   if (Array.isArray(input)) refuseSameNames(read, input, path)
-  const limits = inFlightLast(read)
+  const limits = inFlightLast(withWatched(withWarnings(read, warn.given, warn.path)))
   const lease = compileLease([...leases, ...leasesSaidBy(input, path)], limits)
-  const waits = compileWait(wait.given, { limits, lease, path: wait.path })
-  return { name, serial, limits, set: toLimitSet(limits, { lease, wait: waits }), isBlocked: false }
+  const denying = limits.filter(isDenying)
+  // A plan that denies nothing ignores both options.
+  const meant = denying.length > 0 ? denying : limits
+  const waits = compileWait(wait.given, { limits: meant, lease, path: wait.path })
+  const isLeased = lease !== undefined
+  const blocking = { limits: meant, isLeased, waits: waits !== undefined, path: block.path }
+  const blockAfter = compileBlock(block.given, blocking)
+  const set = toLimitSet(limits, denying.length > 0 ? { lease, wait: waits, blockAfter } : {})
+  return { name, serial, limits, set, isBlocked: false }
 }
 
 function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {
@@ -131,10 +184,10 @@ function isWithoutLimits(input: unknown): input is 'unlimited' | 'blocked' {
 }
 
 /** Refuses 'unlimited' and 'blocked' in a list of limits: each is a whole plan by itself. */
-function readListed(given: unknown, path: string, defaultAlgorithm: Algorithm | undefined): Limit {
+function readListed(given: unknown, path: string, defaults: LimitDefaults): Limit {
   if (!isWithoutLimits(given)) {
     if (meansNoLimit(given)) throw noLimitGiven(path, given)
-    return parseLimit(given, path, defaultAlgorithm)
+    return parseLimit(given, path, defaults)
   }
   throw new ConfigError(
     path,
@@ -161,8 +214,9 @@ function refuseSameNames(limits: readonly Limit[], inputs: readonly unknown[], p
   })
 }
 
-/** Whether the wide limit lets pass everything that the narrow one does. */
+/** Whether the narrow limit denies everything that the wide one does. */
 function isWithin(narrow: Limit, wide: Limit): boolean {
+  if (narrow.overage || wide.overage || (!isDenying(narrow) && isDenying(wide))) return false
   const isSameWindow = narrow.compiled.stateId === wide.compiled.stateId
   return isSameWindow && narrow.quota <= wide.quota && narrow.capacity <= wide.capacity
 }

@@ -3,7 +3,8 @@ import { expectedName, isOptions } from '../base/options.js'
 import { isDeepStrictEqual } from '../base/platform.js'
 import { pathIn } from '../base/show.js'
 import { meansNoLimit } from './limit/meant-limit.js'
-import type { Algorithm, LimitInput } from './limit/limit.js'
+import { isDenying } from './limit/overage-limit.js'
+import type { LimitDefaults, LimitInput } from './limit/limit.js'
 import { OWN_LIMITS } from './own-limits.js'
 import { compilePlan, type Plan, type PlanInput } from './plan.js'
 
@@ -55,8 +56,8 @@ export interface PlanTerms {
   readonly known?: Plans | undefined
   /** Whether there may be no plans, since all subjects bring limits. */
   readonly isWithoutPlans?: boolean | undefined
-  /** As in parseLimit; the same as for the previous plans. */
-  readonly defaultAlgorithm?: Algorithm | undefined
+  /** As in parseLimit. The same as for the previous plans. */
+  readonly defaults?: LimitDefaults | undefined
 }
 
 /**
@@ -88,10 +89,7 @@ function withoutPlans(defaultPlan: string | undefined): Plans {
   return { ...none, canBlock: false, canWait: false, hasDefault: true }
 }
 
-function compileEach(
-  options: PlanOptions,
-  { known, defaultAlgorithm }: PlanTerms,
-): Pick<Plans, 'byName' | 'inputs'> {
+function compileEach(options: PlanOptions, { known, defaults }: PlanTerms): Pick<Plans, 'byName' | 'inputs'> {
   const byName = new Map<string, Plan>()
   const inputs = new Map<string, unknown>()
   for (const [name, input] of planInputs(options)) {
@@ -99,7 +97,7 @@ function compileEach(
     const kept = known?.inputs.get(name)
     const isKept = plan !== undefined && isDeepStrictEqual(kept, input)
     const path = options.plans ? pathIn('plans', name) : 'limit'
-    byName.set(name, isKept ? plan : compilePlan(name, input, path, defaultAlgorithm))
+    byName.set(name, isKept ? plan : compilePlan(name, input, path, defaults))
     inputs.set(name, isKept ? kept : copyInput(input))
   }
   return { byName, inputs }
@@ -152,7 +150,8 @@ function isTighter(plan: Plan, other: Plan): boolean {
 }
 
 function sustained({ limits }: Plan): number {
-  return Math.min(...limits.map(({ quota, windowMs }) => (windowMs > 0 ? quota / windowMs : Infinity)))
+  const denying = limits.filter(isDenying)
+  return Math.min(...denying.map(({ quota, windowMs }) => (windowMs > 0 ? quota / windowMs : Infinity)))
 }
 
 function atATime({ limits }: Plan): number {

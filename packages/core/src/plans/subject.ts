@@ -1,3 +1,4 @@
+import type { CalendarAnchor } from '../algorithms/calendar-window/calendar-window.js'
 import type { OwnLimits } from './own-limits.js'
 
 /** Who a request counts against. */
@@ -16,6 +17,14 @@ export interface Subject {
    * Units used on a plan with a limit of the same window and algorithm still count. The decision's `plan` is `own-limits`.
    */
   readonly limits?: OwnLimits | undefined
+  /**
+   * Its billing day: where its months and years begin, in limits that have no anchor of their own. A date such as `'2026-01-31'`, a date and
+   * time, a Date, or for months a day from 1 to 31. Shorter months use their last day. If the day is moved, the current window ends as it
+   * would have. What is left until the next one begins is a short window with its share of the quota, rounded up. Default: none.
+   */
+  readonly anchor?: CalendarAnchor | null | undefined
+  /** The time zone of its months and years, such as `'Europe/Berlin'`. Default: that of the limit. */
+  readonly timeZone?: string | null | undefined
   /** `ip` for a client's address, `id` for a tenant, even if its id looks like an address. Default: by what the id looks like. */
   readonly kind?: 'id' | 'ip' | undefined
   /**

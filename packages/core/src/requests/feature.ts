@@ -6,9 +6,19 @@ import type { Request, Verdict } from './request.js'
  * - `changed`: units came back to them, or were charged.
  * - `resetting`: they are about to be reset.
  * - `reset`: they were reset. `perhaps-reset`: the store failed while resetting them.
- * - `plans`: the plans were replaced.
+ * - `unblocked`: their block was ended, and their denials were forgotten.
+ * - `renewed`: a limit of the first of them begins afresh. The others are its marks.
+ * - `plans`: the plans were replaced. `rules`: a rule about their subject was set or lifted.
  */
-export type ForgetReason = 'changed' | 'resetting' | 'reset' | 'perhaps-reset' | 'plans'
+export type ForgetReason =
+  | 'changed'
+  | 'unblocked'
+  | 'resetting'
+  | 'reset'
+  | 'perhaps-reset'
+  | 'renewed'
+  | 'plans'
+  | 'rules'
 
 /** A refund's result. `gone`: the units had come back by themselves. `unknown`: the store has not answered yet. */
 export type GivenBack = 'given' | 'gone' | 'unknown'
@@ -48,12 +58,17 @@ export interface Feature {
   /** The request as it is sent, with what the feature adds. */
   prepare?(request: Request): Request
   /**
-   * Called with the store's outcome for any caller's request. Not called if answers are values: such a store is memory.
+   * Called with the store's outcome for any caller's request. Not called if answers are values, since such a store is memory.
    *
    * @param sentAtMs when the request's batch was sent, in ms since the process started (`elapsedMs`). The outcome is no
    *                 older. If `forget` was called after that, the outcome may be from before the change
    */
   learn?(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void
+  /**
+   * Called with what the store said of a decided request, if its plan is not plain, and of a lease. Also if answers are values. Not called
+   * for peeks, and not for what went back because a later step denied.
+   */
+  note?(request: Request, outcome: Outcome): void
   /**
    * Called with the store's outcome for a request that it denied, or to which it gave less than was asked for. If units
    * that the feature took in advance are the cause, it gives them back.

@@ -1,5 +1,6 @@
 import { fnv1a } from '../base/hash.js'
 import { hmacSha256, sha256 } from '../base/platform.js'
+import type { Limit } from '../plans/limit/limit.js'
 import type { Subject } from '../plans/subject.js'
 
 /** The longest id that is kept as it is, in characters. */
@@ -44,6 +45,22 @@ export function keysOf(name: string | undefined): string {
   return name === undefined ? '' : name + AFTER_NAME
 }
 
+/** The key of a mark that belongs to a subject's key. No id and no name has a `%`. */
+export function markKey(key: string, name: string): string {
+  return `${key}%${name}`
+}
+
+/**
+ * The name of the mark for a share of a limit. The limit is known by its window and capacity. So the mark stays if a plan has other limits
+ * before it, and a customer who moves to a larger quota is warned of that. Equal limits are told apart by their order.
+ */
+export function markName(limits: readonly Limit[], index: number, share: number): string {
+  const idOf = ({ compiled, capacity }: Limit): string => `${compiled.stateId}.${capacity}`
+  const id = idOf(limits[index] as Limit)
+  const before = limits.slice(0, index).filter((other) => idOf(other) === id).length
+  return `${id}.${before}.${share}`
+}
+
 /** The shard of a subject, from 0. All its keys are in one shard, so that its limits are decided in one step. */
 export function shardOf(key: string, shards: number): number {
   return shards === 1 ? 0 : fnv1a(key) % shards
@@ -57,4 +74,13 @@ function hash(text: string): string {
 /** Makes a function that hashes ids with a secret. Without a secret, short ids could be guessed from their hash. */
 export function hideWith(secret: string): HideId {
   return (text) => hmacSha256(secret, text)
+}
+
+/** A subject's key is needed to look for its rules and again to count it, and a hash takes longer than all else. */
+export function rememberLast(hide: HideId): HideId {
+  let last: readonly [text: string, hidden: string] | undefined
+  return (text) => {
+    if (last?.[0] !== text) last = [text, hide(text)]
+    return last[1]
+  }
 }

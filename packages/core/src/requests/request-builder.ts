@@ -1,27 +1,30 @@
-import { GenerationalCache } from '../base/caches.js'
-import { show, TollgateError } from '../base/errors.js'
-import { chain, isPromise, type MaybePromise } from '../base/promises.js'
+import { isPromise, type MaybePromise } from '../base/promises.js'
 import type { Warn } from '../base/warnings.js'
-import { type LimitSet, capacityOf } from '../plans/limit/limit-set.js'
+import type { LimitSet } from '../plans/limit/limit-set.js'
 import type { Limit } from '../plans/limit/limit.js'
-import type { Plan } from '../plans/plan.js'
+import { newSerial, type Plan } from '../plans/plan.js'
+import type { StoreAbilities } from '../stores/contract.js'
+import { countsBilled } from '../stores/store-check.js'
 import type { Subject } from '../plans/subject.js'
-import { shardOf, subjectKey, type HideId } from './key.js'
+import { countersOf, distinct, type Counter } from './counters.js'
+import { LimitNames } from './limit-names.js'
+import { markKey, markName, shardOf, subjectKey, type HideId, rememberLast } from './key.js'
+import { BillingDays } from './plan/billing-days.js'
 import type { PlanResolver } from './plan/plan-resolver.js'
-import { type Part, type Request, takesSlots } from './request.js'
+import type { BlockInForce, RuleLookup, RulesInForce } from './rule-lookup.js'
+import { type Part, type Request } from './request.js'
+import { stepsOf } from './steps.js'
 import { needSameLimit, type Counters, type Scope } from './scope.js'
 import { asWritten } from './subject/address.js'
-import { noSubject, needSubject, readSubject, readSubjects } from './subject/subject.js'
+import { isNone, noSubject, needSubject, readSubject, readSubjects } from './subject/subject.js'
 
 export interface RequestBuilderOptions {
   readonly plans: PlanResolver
+  readonly rules: RuleLookup
   readonly hide: HideId | undefined
   /** What all keys begin with. */
   readonly begin: string
-  /** The number of the store's shards. */
-  readonly shards: number
-  /** Whether the store decides several keys of a shard in one step. */
-  readonly isAtomic: boolean
+  readonly store: StoreAbilities
   readonly warn: Warn
 }
 
@@ -29,22 +32,30 @@ export interface RequestBuilderOptions {
 export interface SubjectKeys {
   readonly shard: number
   readonly keys: readonly string[]
+  /** The keys that remember of which of its limits listeners were warned. Left out: there are none. */
+  readonly marks?: readonly string[]
   /** The limits that can be counted under them. */
   readonly sets: readonly LimitSet[]
 }
 
 const NO_PARTS: readonly Part[] = []
+const NO_LIMITS: readonly Limit[] = []
 
 /** Builds requests: finds the subjects' plans, and computes keys, shards and steps. */
 export class RequestBuilder {
   readonly #options: RequestBuilderOptions
+  readonly #shards: number
   readonly #names = new LimitNames()
+  readonly #days: BillingDays
   #hasWarned = false
   /** The counters of all scopes, by the suffix of their keys: a reset of the limiter needs all of them. */
   readonly #counters = new Map<string, Counters>()
 
   constructor(options: RequestBuilderOptions) {
-    this.#options = options
+    const { store } = options
+    this.#shards = store.shards ?? 1
+    this.#days = new BillingDays((set) => countsBilled(store, set))
+    this.#options = options.hide ? { ...options, hide: rememberLast(options.hide) } : options
   }
 
   /**
@@ -59,6 +70,17 @@ export class RequestBuilder {
       if (known) needSameLimit(counters, known)
     }
     for (const counters of all) this.#counters.set(counters.suffix, counters)
+  }
+
+  /**
+   * As `build`, for what must not be booked on another plan: if `planOf` fails, so does this.
+   *
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT or ERR_TOLLGATE_PLAN
+   */
+  async buildFor(given: unknown, scope: Scope): Promise<Request> {
+    const asked = needSubject(given)
+    const subject = scope.plan ? asked : await this.#options.plans.confirm(asked)
+    return this.build(subject, 1, { ...scope, ignoresBlocks: true })
   }
 
   /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
@@ -79,21 +101,51 @@ export class RequestBuilder {
 
   #buildOne(subject: Subject, cost: number, scope: Scope): MaybePromise<Request> {
     if (subject.kind === 'ip' && asWritten(subject)) this.#warnOfAddress()
-    const found = this.#planOf(subject, scope)
-    if (found instanceof Promise) return found.then((plan) => this.#single(subject, plan, scope, cost))
-    return this.#single(subject, found, scope, cost)
+    // Before its plan is looked up: `planOf` is not asked about a subject that is blocked.
+    const inForce = this.#inForce(subject)
+    if (inForce?.block && !scope.ignoresBlocks) return blockedByRule(subject, cost, inForce.block)
+    const own = this.#ownOf(subject, scope)
+    if (!(own instanceof Promise)) {
+      return this.#single(subject, this.#planFor(own, scope, inForce), scope, cost)
+    }
+    return own.then((found) => {
+      // Rules may have changed meanwhile.
+      const later = this.#inForce(subject)
+      if (later?.block && !scope.ignoresBlocks) return blockedByRule(subject, cost, later.block)
+      return this.#single(subject, this.#planFor(found, scope, later), scope, cost)
+    })
+  }
+
+  #inForce(subject: Subject): RulesInForce | undefined {
+    const { rules } = this.#options
+    return rules.isEmpty ? undefined : rules.find(subject)
   }
 
   /**
-   * The plan that applies: the group's, if the group has its own limits and the subject is not blocked; otherwise the
-   * subject's.
+   * The subject's own plan. If a group has its own limits, that matters only if it is `blocked`. So it is looked up only if some
+   * plan is.
    */
-  #planOf(subject: Subject, { plan }: Scope): MaybePromise<Plan> {
+  #ownOf(subject: Subject, { plan }: Scope): MaybePromise<Plan | undefined> {
     const { plans } = this.#options
-    if (!plan) return plans.find(subject)
-    // If a group has its own limits, the subject's plan matters only if it is `blocked`. So it is looked up only if
-    // some plan is.
-    return plans.canBlock ? chain(plans.find(subject), (own) => (own.isBlocked ? own : plan)) : plan
+    return !plan || plans.canBlock ? plans.find(subject) : undefined
+  }
+
+  /** As the subject's billing day makes it. */
+  #billed(plan: Plan, subject: Subject): Plan {
+    return hasBillingDay(subject) ? this.#days.planFor(plan, subject) : plan
+  }
+
+  /**
+   * The plan that applies by the rules of now: the group's, if the group has its own limits and the subject is not on a blocked plan;
+   * otherwise `own`.
+   */
+  #planFor(own: Plan | undefined, { plan: group }: Scope, inForce: RulesInForce | undefined): Plan {
+    const { rules } = this.#options
+    const { isEmpty } = rules
+    if (own && !group && inForce === undefined && !rules.hasScales) return own
+    const ruled = own && !isEmpty ? rules.planFor(own, inForce, true) : own
+    if (!group || ruled?.isBlocked) return ruled as Plan
+    return isEmpty ? group : rules.planFor(group, inForce, false)
   }
 
   /**
@@ -105,13 +157,36 @@ export class RequestBuilder {
     const subject = needSubject(given)
     const key = subjectKey(subject, this.#options.hide)
     const own = this.#options.plans.ownOf(subject)
-    const ofSubject = own ? [...this.#options.plans.plans, own] : this.#options.plans.plans
+    const ofSubject = [...this.#options.plans.plans, ...(own ? [own] : [])]
     const counters = scope ? [scope, ...scope.stacked] : [...this.#counters.values()]
+    const keyWith = (suffix: string): string => this.#options.begin + key + suffix
     return {
-      shard: shardOf(key, this.#options.shards),
-      keys: counters.map(({ suffix }) => this.#options.begin + key + suffix),
+      shard: shardOf(key, this.#shards),
+      keys: counters.map(({ suffix }) => keyWith(suffix)),
+      marks: counters.flatMap(({ suffix, plan }) => {
+        const plans = plan ? [plan] : ofSubject
+        return marksOf(keyWith(suffix), [...plans, ...this.#ruled(subject, plans, !plan)])
+      }),
       sets: counters.flatMap(({ plan }) => (plan ? setsOf([plan]) : setsOf(ofSubject))),
     }
+  }
+
+  /** Plans as the rules of now make them. */
+  #ruled(subject: Subject, plans: readonly Plan[], isOwn: boolean): readonly Plan[] {
+    const { rules } = this.#options
+    if (rules.isEmpty) return []
+    const inForce = rules.find(subject)
+    return plans.map((plan) => rules.planFor(plan, inForce, isOwn))
+  }
+
+  /** The rule by which one of a request's subjects is blocked now. */
+  blockOf({ subject, subjects = [subject] }: Request): BlockInForce | undefined {
+    return this.#blockOf(subjects)
+  }
+
+  /** The keys in all scopes of the subject whose keys begin like this. */
+  keysUnder(key: string): string[] {
+    return [...this.#counters.values()].map(({ suffix }) => this.#options.begin + key + suffix)
   }
 
   #warnOfAddress(): void {
@@ -125,36 +200,71 @@ export class RequestBuilder {
     )
   }
 
-  #single(subject: Subject, plan: Plan, scope: Scope, cost: number): Request {
+  #single(subject: Subject, unbilled: Plan, scope: Scope, cost: number): Request {
+    const plan = this.#billed(unbilled, subject)
     const { set, limits } = plan
     if (plan.isBlocked) return blockedRequest(subject, plan, cost)
     if (!set) return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all' }
-    const { begin, hide, shards } = this.#options
+    const { begin, hide } = this.#options
     const key = subjectKey(subject, hide)
-    const shard = shardOf(key, shards)
+    const shard = shardOf(key, this.#shards)
     const { onStoreFailure } = plan
     const planName = scope.plan ? undefined : plan.name
     const place = scope.name
     const keyInScope = begin + key + scope.suffix
     const part = { key: keyInScope, set, cost, subject, limits, planName, place, onStoreFailure, shard }
-    return { subject, plan, cost, parts: [part], limits, shard, grant: 'all' }
+    return { subject, plan, cost, parts: [part], limits, shard, grant: 'all', isLenient: set.isLenient }
   }
 
   #buildJoint(subjects: readonly [Subject, ...Subject[]], cost: number, scope: Scope): MaybePromise<Request> {
-    const plans = subjects.map((subject) => this.#planOf(subject, scope))
-    const build = (found: readonly Plan[]): Request => {
-      if (found.some(({ isBlocked }) => isBlocked)) return blockedRequest(subjects[0], found[0] as Plan, cost)
-      return this.#joint(countersOf(subjects, found, scope), cost)
+    const block = scope.ignoresBlocks ? undefined : this.#blockOf(subjects)
+    if (block) return blockedByRule(subjects[0], cost, block)
+    const own = subjects.map((subject) => this.#ownOf(subject, scope))
+    if (!own.some(isPromise)) return this.#buildRuled(subjects, own as (Plan | undefined)[], { cost, scope })
+    return Promise.all(own).then((found) => {
+      // Rules may have changed meanwhile.
+      const later = scope.ignoresBlocks ? undefined : this.#blockOf(subjects)
+      if (later) return blockedByRule(subjects[0], cost, later)
+      return this.#buildRuled(subjects, found, { cost, scope })
+    })
+  }
+
+  #blockOf(subjects: readonly Subject[]): BlockInForce | undefined {
+    for (const subject of subjects) {
+      const block = this.#inForce(subject)?.block
+      if (block) return block
     }
-    return plans.some(isPromise) ? Promise.all(plans).then(build) : build(plans as Plan[])
+    return undefined
+  }
+
+  #buildRuled(
+    subjects: readonly [Subject, ...Subject[]],
+    own: readonly (Plan | undefined)[],
+    { cost, scope }: { readonly cost: number; readonly scope: Scope },
+  ): Request {
+    const inForce = subjects.map((subject) => this.#inForce(subject))
+    const plans = own.map((plan, i) =>
+      this.#billed(this.#planFor(plan, scope, inForce[i]), subjects[i] as Subject),
+    )
+    if (plans.some(({ isBlocked }) => isBlocked)) return blockedRequest(subjects[0], plans[0] as Plan, cost)
+    const { rules } = this.#options
+    const [payer] = subjects
+    const stacked =
+      rules.isEmpty && !hasBillingDay(payer)
+        ? scope.stacked
+        : scope.stacked.map((one) => {
+            const plan = rules.planFor(one.plan, inForce[0], false)
+            return { ...one, plan: this.#billed(plan, payer) }
+          })
+    return { ...this.#joint(countersOf(subjects, plans, { ...scope, stacked }), cost), subjects }
   }
 
   #joint(counters: readonly [Counter, ...Counter[]], cost: number): Request {
     const [{ subject, plan }] = counters
-    const { begin, hide, shards } = this.#options
+    const { begin, hide } = this.#options
     const keyed = counters.map((counter) => {
       const key = subjectKey(counter.subject, hide)
-      return { ...counter, key: begin + key + counter.suffix, shard: shardOf(key, shards) }
+      return { ...counter, key: begin + key + counter.suffix, shard: shardOf(key, this.#shards) }
     })
     const limited = distinct(keyed).filter((counter) => counter.plan.set)
     const named = this.#names.of(limited)
@@ -176,175 +286,37 @@ export class RequestBuilder {
       },
     )
     const shard = parts[0]?.shard ?? 0
-    const request: Request = { subject, plan, cost, parts, limits: named.all, shard, grant: 'all' }
-    const steps = stepsOf(request, this.#options.isAtomic)
+    const isLenient = parts.some(({ set }) => set.isLenient) ? true : undefined
+    const request: Request = { subject, plan, cost, parts, limits: named.all, shard, grant: 'all', isLenient }
+    const steps = stepsOf(request, this.#options.store.atomic ?? false)
     return steps ? { ...request, steps } : request
   }
 }
 
-function blockedRequest(subject: Subject, plan: Plan, cost: number): Request {
-  return { subject, plan, cost, parts: NO_PARTS, limits: [], shard: 0, grant: 'all', isBlocked: true }
+function blockedRequest(subject: Subject, plan: Plan, cost: number, block?: BlockInForce): Request {
+  const limits = NO_LIMITS
+  return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all', isBlocked: true, block }
+}
+
+/** The plan of a subject that a rule blocks, which nobody looked up. */
+const NOT_LOOKED_UP: Plan = { name: '', serial: newSerial(), limits: [], set: undefined, isBlocked: true }
+
+function blockedByRule(subject: Subject, cost: number, block: BlockInForce): Request {
+  const plan = isNone(subject.plan) ? NOT_LOOKED_UP : { ...NOT_LOOKED_UP, name: subject.plan }
+  return blockedRequest(subject, plan, cost, block)
+}
+
+function hasBillingDay({ anchor, timeZone }: Subject): boolean {
+  return !isNone(anchor) || !isNone(timeZone)
 }
 
 function setsOf(plans: Iterable<Plan>): LimitSet[] {
   return Array.from(plans, ({ set }) => set).filter((set) => set !== undefined)
 }
 
-/** A counter that applies to a request. */
-interface Counter {
-  readonly subject: Subject
-  readonly plan: Plan
-  /** The subject's own plan, which sets the failure policy. */
-  readonly own: Plan
-  readonly suffix: string
-  /** The first part of its limits' names; undefined for the plan of the subject that pays. */
-  readonly label: string | undefined
-  /** As in Part. */
-  readonly planName: string | undefined
-  readonly place: string | undefined
-}
-
-/** Every counter of a request: one per subject, then the stacked ones, which count against the first subject. */
-function countersOf(
-  subjects: readonly [Subject, ...Subject[]],
-  plans: readonly Plan[],
-  { suffix, stacked, plan: groupPlan, name: place }: Scope,
-): [Counter, ...Counter[]] {
-  const counters = subjects.map((subject, i): Counter => {
-    const plan = plans[i] as Plan
-    const label = i === 0 ? undefined : (subject.label ?? plan.name)
-    return { subject, plan, own: plan, suffix, label, planName: groupPlan ? undefined : plan.name, place }
-  })
-  const [payer] = counters as [Counter, ...Counter[]]
-  const onTop = stacked.map(({ plan, suffix: own }): Counter => ({
-    ...payer,
-    plan,
-    suffix: own,
-    label: plan.name,
-    planName: undefined,
-    place: plan.name,
-  }))
-  return [payer, ...counters.slice(1), ...onTop]
-}
-
-function distinct<Keyed extends Counter & { readonly key: string }>(counters: readonly Keyed[]): Keyed[] {
-  return counters.filter((counter, i) => {
-    const same = counters.findIndex(({ key }) => key === counter.key)
-    if (same === i) return true
-    if (counters[same]?.plan === counter.plan) return false
-    const plans = `${show(counters[same]?.plan.name)} and ${show(counter.plan.name)}`
-    const expected = 'each id once; if they are two subjects, write org:7 and user:7'
-    throw new TollgateError(
-      'ERR_TOLLGATE_SUBJECT',
-      `subjects: got one id twice, on the plans ${plans}, expected ${expected}`,
-    )
-  })
-}
-
-/** One of several plans that apply to a request. */
-interface Labelled {
-  readonly plan: Plan
-  /** The first part of its limits' names; undefined for the plan of the subject that pays. */
-  readonly label: string | undefined
-}
-
-/** The limits of several plans under unique names: all together, and those of each plan. */
-interface NamedLimits {
-  readonly all: readonly Limit[]
-  readonly ofEach: readonly (readonly Limit[])[]
-}
-
-/** Labels and limits may come from requests, and be endless. */
-const MOST_COMBINATIONS = 2000
-
-/**
- * Names the limits of plans that apply together. Caches the result, so that headers are written once, not per request.
- */
-class LimitNames {
-  readonly #known = new GenerationalCache<NamedLimits>(MOST_COMBINATIONS)
-
-  of(plans: readonly Labelled[]): NamedLimits {
-    const id = JSON.stringify(plans.flatMap(({ label, plan }) => [label, plan.serial]))
-    const known = this.#known.refresh(id)
-    if (known) return known
-    const ofEach = nameApart(plans)
-    const named = { ofEach, all: ofEach.flat() }
-    this.#known.set(id, named)
-    return named
-  }
-}
-
-/** Makes names unique: `minute`, `guard.minute`, `guard.minute-2`. */
-function nameApart(plans: readonly Labelled[]): Limit[][] {
-  const taken = new Set<string>()
-  return plans.map(({ label, plan: { limits } }) =>
-    limits.map((limit) => {
-      const wanted = label === undefined ? limit.name : `${label}.${limit.name}`
-      let name = wanted
-      for (let i = 2; taken.has(name); i += 1) name = `${wanted}-${i}`
-      taken.add(name)
-      return { ...limit, name }
-    }),
+function marksOf(key: string, plans: Iterable<Plan>): string[] {
+  const names = Array.from(plans).flatMap(({ limits }) =>
+    limits.flatMap(({ warnAt = [] }, i) => warnAt.map((share) => markName(limits, i, share))),
   )
-}
-
-/**
- * Divides a request into steps: one per shard, or one per part if the store is not atomic. Returns undefined if one is enough.
- * First come steps that count requests in flight: such denials are never remembered, so behind other steps each request of a
- * flood would take units that go back, and leave an id. Then the smallest quota comes first: it is the most likely to deny,
- * and then nothing was taken from the others. Equal ones are sorted by key, so that requests of the same subjects take in the
- * same order and never block each other.
- */
-export function stepsOf(request: Request, isAtomic: boolean): readonly Request[] | undefined {
-  const { parts } = request
-  if (parts.length < 2) return undefined
-  const groups = isAtomic ? byShard(parts) : parts.map((part) => [part])
-  if (groups.length < 2) return undefined
-  return groups
-    .map((group) => stepOf(request, group))
-    .toSorted(
-      (a, b) =>
-        Number(takesSlots(b)) - Number(takesSlots(a)) ||
-        roomOf(a.parts) - roomOf(b.parts) ||
-        (keyOf(a) < keyOf(b) ? -1 : 1),
-    )
-}
-
-function stepOf(request: Request, parts: readonly Part[]): Request {
-  const [first] = parts as readonly [Part, ...Part[]]
-  const limits = parts.length === 1 ? first.limits : parts.flatMap((part) => part.limits)
-  return { ...request, parts, limits, shard: first.shard, steps: undefined }
-}
-
-function byShard(parts: readonly Part[]): Part[][] {
-  const groups = new Map<number, Part[]>()
-  for (const part of parts) {
-    const group = groups.get(part.shard)
-    if (group) group.push(part)
-    else groups.set(part.shard, [part])
-  }
-  return [...groups.values()]
-}
-
-function keyOf({ parts }: Request): string {
-  return (parts[0] as Part).key
-}
-
-/** The most units that one request can take; 0 if only requests in flight are counted, which takes none. */
-function roomOf(parts: readonly Part[]): number {
-  const room = Math.min(...parts.map(({ set }) => capacityOfSet(set)))
-  return room === Infinity ? 0 : room
-}
-
-const capacities = new WeakMap<LimitSet, number>()
-
-/** The most units that one request can take from these limits; Infinity if they count requests in flight only. */
-function capacityOfSet(set: LimitSet): number {
-  const known = capacities.get(set)
-  if (known !== undefined) return known
-  const now = Date.now()
-  const counted = set.limits.filter((_, i) => i !== set.inFlightIndex)
-  const capacity = Math.min(...counted.map((limit) => capacityOf(limit, now)))
-  capacities.set(set, capacity)
-  return capacity
+  return [...new Set(names)].map((name) => markKey(key, name))
 }

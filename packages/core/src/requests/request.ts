@@ -1,7 +1,9 @@
 import type { FailurePolicyOption } from '../plans/failure-policy.js'
 import type { Limit } from '../plans/limit/limit.js'
+import { isDenying } from '../plans/limit/overage-limit.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
+import type { BlockInForce } from './rule-lookup.js'
 import type {
   Grant,
   Hold,
@@ -42,16 +44,22 @@ export type Request = UnchargedRequest<Part> & RequestTerms
 interface RequestTerms {
   /** The subject that pays. */
   readonly subject: Subject
-  /** Its plan. */
+  /** All its subjects, if it has several: also those that have no limits, and so no part. */
+  readonly subjects?: readonly Subject[]
+  /** The plan of the first subject. */
   readonly plan: Plan
   /** Units asked of every limit. */
   readonly cost: number
   /** The limits of all parts: the same array for all requests with the same plans, so that headers are cached. */
   readonly limits: readonly Limit[]
+  /** Whether any of the limits observes or counts overage. */
+  readonly isLenient?: true | undefined
   /** The steps, in the order in which they are asked, if the request cannot be decided in one. */
   readonly steps?: readonly Request[] | undefined
   /** Set when one of its subjects is on a plan that is `blocked`. */
   readonly isBlocked?: true
+  /** Set when a rule blocks one of its subjects. */
+  readonly block?: BlockInForce | undefined
   /** If this aborts while the request waits for its place, the place is given back. */
   readonly signal?: AbortSignal | undefined
   /** How long the request has waited already, in ms: a route may ask for more after a request waited and was let in. */
@@ -107,12 +115,9 @@ export interface RequestSlots {
   release(): boolean
 }
 
-/** Whether no plan of a request makes it wait or counts requests in flight, as for most requests. */
+/** Whether no plan of a request makes it wait, counts requests in flight, blocks or warns, as for most requests. */
 export function isPlain({ parts }: Request): boolean {
-  for (let i = 0; i < parts.length; i += 1) {
-    const { wait, inFlightIndex } = (parts[i] as Part).set
-    if (wait !== undefined || inFlightIndex !== undefined) return false
-  }
+  for (let i = 0; i < parts.length; i += 1) if (!(parts[i] as Part).set.isPlain) return false
   return true
 }
 
@@ -142,6 +147,7 @@ export interface Verdict {
     | 'cache'
     | 'unlimited'
     | 'blocked'
+    | 'rule'
     | 'local'
     | 'open'
     | 'closed'
@@ -153,7 +159,7 @@ export interface Verdict {
   readonly parts?: readonly Part[]
   /** With the source `lease`: the units of each part. */
   readonly uses?: readonly LeasedUnits[]
-  /** How many units of the request earlier verdicts took from the same parts. Left out: none. */
+  /** Units that earlier verdicts took from the same parts for this request. Left out: none. */
   readonly above?: number
   /** With the source `place`: how long the request waited, in ms. */
   readonly waitedMs?: number
@@ -175,6 +181,12 @@ export function toVerdict(source: 'store' | 'local', step: Request, outcome: Out
 export function isTaken({ limits }: Outcome): boolean {
   for (let i = 0; i < limits.length; i += 1) if (limits[i]?.wait !== 0) return false
   return true
+}
+
+/** Whether a block denied a request, and not only its limits. */
+export function isBlocked({ limits }: Outcome): boolean {
+  for (let i = 0; i < limits.length; i += 1) if (limits[i]?.block) return true
+  return false
 }
 
 /** How many units an outcome took from each limit. Units on lease, reserved or in a place are not taken yet. */
@@ -201,6 +213,8 @@ export function lackingUnits(
   const needed = grant === 'upTo' ? 1 : cost
   let lacking = 0
   for (const [i, { wait, remaining }] of limits.entries()) {
+    const limit = set.limits[i]
+    if (limit && !isDenying(limit)) continue
     const denies = grant === 'all' && wait !== 0
     if (denies && (i === set.inFlightIndex || remaining >= needed)) return Infinity
     if (i !== set.inFlightIndex) lacking = Math.max(lacking, needed - remaining)

@@ -1,7 +1,8 @@
 import { ConfigError, show } from '../base/errors.js'
-import type { Algorithm, LimitInput } from '../plans/limit/limit.js'
+import type { LimitDefaults, LimitInput } from '../plans/limit/limit.js'
 import { isOptions, needOptions } from '../base/options.js'
 import { compilePlan, type Plan } from '../plans/plan.js'
+import type { BlockingLimits } from '../plans/options/block-option.js'
 import { pathIn } from '../base/show.js'
 
 /** Where in an application requests are counted, such as a route or a group of routes. */
@@ -13,12 +14,12 @@ export interface ScopeOptions {
    */
   readonly group?: string | undefined
   /** The limits of this group, instead of the plan's. Give the same ones wherever you name the group. */
-  readonly limit?: LimitInput | readonly LimitInput[] | undefined
+  readonly limit?: LimitInput | readonly LimitInput[] | BlockingLimits | undefined
   /**
    * Limits on top of the plan, by name, with their own counters: `{ export: '5/min' }`. They count against the subject that
    * pays. All limits must have room, or nothing is taken. Give a name the same limit wherever you use it.
    */
-  readonly stacked?: Readonly<Record<string, LimitInput | readonly LimitInput[]>> | undefined
+  readonly stacked?: Readonly<Record<string, LimitInput | readonly LimitInput[] | BlockingLimits>> | undefined
 }
 
 export const SCOPE_OPTIONS: readonly string[] = ['group', 'limit', 'stacked']
@@ -41,6 +42,8 @@ export interface Stacked extends Counters {
 
 export interface Scope extends Counters {
   readonly stacked: readonly Stacked[]
+  /** Rules that block do not apply: units go back, or what stands behind such a block is looked at. */
+  readonly ignoresBlocks?: true
 }
 
 export const COMMON: Scope = compileScope({})
@@ -48,10 +51,10 @@ export const COMMON: Scope = compileScope({})
 /**
  * Checks and compiles a scope.
  *
- * @param defaultAlgorithm as in parseLimit
+ * @param defaults as in parseLimit
  * @throws {ConfigError} when an option is wrong
  */
-export function compileScope(options: ScopeOptions, defaultAlgorithm?: Algorithm): Scope {
+export function compileScope(options: ScopeOptions, defaults?: LimitDefaults): Scope {
   needOptions(options, SCOPE_OPTIONS, 'scope')
   const { group, limit, stacked = {} } = options
   if (group !== undefined) needName('group', group)
@@ -66,12 +69,12 @@ export function compileScope(options: ScopeOptions, defaultAlgorithm?: Algorithm
     path: limit === undefined ? 'group' : 'limit',
     name: group,
     limit,
-    plan: limit === undefined ? undefined : compileLimits(group as string, limit, 'limit', defaultAlgorithm),
+    plan: limit === undefined ? undefined : compileLimits(group as string, limit, 'limit', defaults),
     stacked: Object.entries(stacked).map(([name, input]) => {
       const path = pathIn('stacked', name)
       needName(path, name)
       return {
-        plan: compileLimits(name, input, path, defaultAlgorithm),
+        plan: compileLimits(name, input, path, defaults),
         suffix: `!${name}`,
         path,
         name,
@@ -95,9 +98,9 @@ function compileLimits(
   name: string,
   input: unknown,
   path: string,
-  defaultAlgorithm: Algorithm | undefined,
+  defaults: LimitDefaults | undefined,
 ): Plan {
-  const plan = compilePlan(name, input, path, defaultAlgorithm)
+  const plan = compilePlan(name, input, path, defaults)
   if (plan.set?.wait) {
     const remedy =
       "leave it out here, and write it on the plan: plans: { batch: { limits, wait: { maxDelay: '2s' } } }"
@@ -126,8 +129,10 @@ export function needSameLimit({ path, name, limit, plan }: Counters, known: Coun
 /** A text that is equal for limits that count in the same way, whatever their notation or name. */
 function countsOf(plan: Plan | undefined): string {
   if (!plan) return ''
-  const counts = plan.set?.limits.map(({ stateId, paramsAt }) => [stateId, paramsAt(0)])
-  return JSON.stringify([counts ?? [], plan.set?.lease, plan.set?.wait])
+  const counts = plan.set?.limits.map(({ stateId, paramsAt, observes, overage }) => [
+    ...[stateId, paramsAt(0), observes, overage],
+  ])
+  return JSON.stringify([counts ?? [], plan.set?.lease, plan.set?.wait, plan.set?.blockAfter])
 }
 
 /** @throws {ConfigError} when it cannot be part of a key */

@@ -4,8 +4,13 @@ import type { Algorithm, AlgorithmName } from '../algorithms/registry.js'
 import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/promises.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
+import type { RuleList } from './rule-list.js'
+import type { AccountEntry, Booked, CountedWindow, LimitUsage } from './account.js'
+import type { BlockOutcome, DenialTally } from './blocks.js'
+import type { LeaseOrder, LeaseOutcome, Hold, HoldOutcome } from './leases-and-holds.js'
 
-export type { SlotHolder }
+export type { AccountEntry, BlockOutcome, Booked, CountedWindow, DenialTally, LimitUsage, SlotHolder }
+export type * from './leases-and-holds.js'
 
 /** What a request asks of one key: `cost` units of every limit of the set. */
 export interface SubRequest {
@@ -20,6 +25,10 @@ export interface SubRequest {
    * when you send the request. Left out: the request takes no slot.
    */
   readonly slots?: SlotHolder | undefined
+  /** Denials of the key that this process answered from memory. Only if the set has `blockAfter`. */
+  readonly tally?: DenialTally | undefined
+  /** False if the same request is asked again when it is denied, so that this denial must not count. Default: true. */
+  readonly countsDenial?: false | undefined
 }
 
 /** What a charge asks of one key. Its `cost` is not read. */
@@ -82,6 +91,26 @@ export interface SlotsRequest<Part = SubRequest> extends AnyRequest {
   readonly parts: readonly Part[]
 }
 
+/**
+ * Ends a block of a key, and forgets its denials and how often it was blocked. Takes and gives back nothing. Only for stores with
+ * `blocks`. Repeating it changes nothing.
+ */
+export interface UnblockRequest<Part = SubRequest> extends AnyRequest {
+  readonly grant: 'unblock'
+  /** One part, whose cost is 1. Its set need not have `blockAfter`. */
+  readonly parts: readonly Part[]
+}
+
+/**
+ * Books an entry on a limit of a key. Takes nothing, and is answered with where the limits stand then. Only for stores with `accounts`.
+ */
+export interface AccountRequest<Part = SubRequest> extends AnyRequest {
+  readonly grant: 'account'
+  /** One part, whose cost is 1. */
+  readonly parts: readonly Part[]
+  readonly entry: AccountEntry
+}
+
 /** A request that `Store.consume` decides. `grant` is its kind. All its keys are decided in one step. */
 export type StoreRequest = UnchargedRequest | ChargeRequest
 
@@ -91,6 +120,8 @@ export type UnchargedRequest<Part = SubRequest> =
   | UpToRequest<Part>
   | LeaseRequest<Part>
   | SlotsRequest<Part>
+  | UnblockRequest<Part>
+  | AccountRequest<Part>
 
 /** The kind of a request: how much the store may give. */
 export type Grant = StoreRequest['grant']
@@ -104,8 +135,24 @@ export interface LimitOutcome extends LimitAnswer {
   readonly granted?: number | undefined
   /** Units that processes hold on lease, reserved or in places, if there are any. */
   readonly leased?: number | undefined
+  /**
+   * Only for a limit that observes (`observes`), if the cost does not fit it: the `wait` that it would have had. Its own `wait` is 0,
+   * and the request took nothing from it.
+   */
+  readonly wouldWait?: number | undefined
+  /** Only for a limit with `overage`: the units counted beyond its quota, if there are any. Its `wait` is 0. */
+  readonly over?: number | undefined
+  /** Units left of top-ups, if there are any. They are in `remaining`. */
+  readonly toppedUp?: number | undefined
+  /** Only for a billing window that is short: its share of the quota. */
+  readonly shortQuota?: number | undefined
   /** Only for a limit of requests in flight: the number of the holder's last slot. Its `wait` is a hint, and its `reset` is 0. */
   readonly slot?: number | undefined
+  /**
+   * With `all`, while the key is blocked: the same for all limits of its set. Then `remaining` is 0, and neither `wait` nor `reset`
+   * is shorter than the block, except the `reset` of requests in flight.
+   */
+  readonly block?: BlockOutcome | undefined
 }
 
 /**
@@ -121,6 +168,12 @@ export interface Outcome {
   readonly lease?: LeaseOutcome | undefined
   /** Only with a `hold`, if every limit's `wait` is 0. */
   readonly hold?: HoldOutcome | undefined
+  /** Only with `unblock`: whether there was a block. */
+  readonly wasBlocked?: boolean | undefined
+  /** Only with `account`. An entry of the kind `usage` is `repeated`. */
+  readonly booked?: Booked | undefined
+  /** Only with `account`, for an entry of the kind `usage`. */
+  readonly usage?: LimitUsage | undefined
 }
 
 /** A request's outcome, or the error because of which it has none. */
@@ -193,6 +246,22 @@ export interface StoreAbilities {
   readonly slots?: boolean
   /** Whether the store makes reservations and books places. Default: false. */
   readonly holds?: boolean
+  /** Whether the store counts denials and blocks keys: sets with `blockAfter`, and the grant `unblock`. Default: false. */
+  readonly blocks?: boolean
+  /**
+   * Whether the store counts limits that observe (`observes`): they deny nothing, and a request takes from each of them only if
+   * its cost fits it. Default: false.
+   */
+  readonly observers?: boolean
+  /**
+   * Whether the store counts beyond the quota of limits with `overage`: they deny nothing, and take the units of all requests.
+   * Default: false.
+   */
+  readonly overage?: boolean
+  /** Whether the store keeps what is booked on limits: the grant `account`. Default: false. */
+  readonly accounts?: boolean
+  /** Whether the store counts limits as the billing days of subjects make them: `billing-window`. Default: false. */
+  readonly billingDays?: boolean
   /** Whose clock decides. `server`: one clock for all processes. `process`: each process's own. Default: `process`. */
   readonly clock?: 'server' | 'process'
   /**
@@ -233,86 +302,10 @@ export interface Store extends StoreAbilities {
    *             always passes them
    */
   reset(keys: readonly string[], shard: number, sets?: readonly LimitSet[]): MaybePromise<boolean>
+  /** The list of rules that are set at run time. Left out: limiters on this store have no rules. */
+  readonly rules?: RuleList
   /** Reports to a listener from now on. Returns a function that stops it. */
   observe?(listener: StoreListener): () => void
   /** Closes what the store itself opened, but not a client that the user passed in. Called when the store's last limiter closes. */
   close?(): MaybePromise<void>
-}
-
-/**
- * What a process reports of its leases of a key, and the next one that it asks for. Units on lease are counted beside the limits,
- * where no other process can take them. They enter the limits when they are reported as used, or when the lease ends.
- */
-export interface LeaseOrder {
-  readonly reports: readonly LeaseReport[]
-  /** The lease that the process asks for. Left out: none. */
-  readonly wish?: LeaseWish | undefined
-}
-
-/**
- * What a process reports of one lease. Both numbers are totals, so a report counts once, however often it arrives. If the store
- * has no such lease, the report changes nothing.
- */
-export interface LeaseReport {
-  /** The id of the wish for which the lease was granted. */
-  readonly id: string
-  /** The lease's units that were used so far. */
-  readonly used: number
-  /** The lease's units that the process still holds. The others can be taken again. 0 ends the lease. */
-  readonly left: number
-}
-
-/** The lease that a process asks for. */
-export interface LeaseWish {
-  /** 12 letters, digits, `_` or `-`, unique among a key's leases. A second wish with the same id gets what the first got. */
-  readonly id: string
-  /** The most units to lease. */
-  readonly most: number
-  /** The fewest units to lease. Rather than fewer, the store leases none. */
-  readonly least: number
-  /** The largest share of the remaining units that may be leased, from 0 to 1. */
-  readonly share: number
-  /** The longest that the lease lasts, in whole µs. */
-  readonly lengthUs: number
-  /** How long before the lease's end its units count as used, in whole µs. 0: when they are reported, or at the end. */
-  readonly lagUs: number
-}
-
-/** What became of a lease order. */
-export interface LeaseOutcome {
-  /** When the new lease ends, in µs after `at`; 0 if there is none. */
-  readonly endsInUs: number
-  /**
-   * Whether the store knows every lease whose units were reported as used or left. If not, the process must no longer serve
-   * them, and the store may not have counted what was used.
-   */
-  readonly isKnown: boolean
-}
-
-/**
- * Puts the cost beside the limits, as a lease does, so that no other request can take these units. Only for stores with `holds`.
- * Reports in a `LeaseOrder`, one for each key, make a hold smaller or end it.
- * - `reservation`: made if the cost fits now. What is still held at the end comes back, and never counts as used.
- * - `place`: booked if the cost does not fit now, but will within `lengthUs`: after all earlier places, or in one that was given
- *   back. Parts whose set has no `wait` must have room now, and their units are taken at once. The place's units enter the limits
- *   at its end, `slackUs` after its time. If the whole cost fits now, it is taken, and nothing is held.
- */
-export interface Hold {
-  readonly kind: 'reservation' | 'place'
-  /** Like the id of a LeaseWish. The same for all its keys. */
-  readonly id: string
-  /** A reservation's shortest length, or a place's longest delay, in whole µs. */
-  readonly lengthUs: number
-  /** How long after its time a place can be used, in whole µs. */
-  readonly slackUs: number
-  /** The most reservations of a key, or places whose time is still to come. With more of them, the request is denied. */
-  readonly most: number
-}
-
-/** What became of a hold. */
-export interface HoldOutcome {
-  /** In how many µs after `at` the place's time comes. 0: the cost was taken at once, or it is a reservation. */
-  readonly delayUs: number
-  /** When the hold ends, in µs after `at`. A reservation may end up to 1/64 later than asked. 0: nothing is held. */
-  readonly endsInUs: number
 }

@@ -2,12 +2,14 @@ import { NEVER } from '../algorithms/implementation.js'
 import { isWhole } from '../base/options.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
 import type {
+  Booked,
   ChargedPart,
   Hold,
   HoldOutcome,
   LeaseOrder,
   LeaseOutcome,
   LimitOutcome,
+  LimitUsage,
   Outcome,
   StoreRequest,
   SubRequest,
@@ -16,7 +18,7 @@ import type {
 /** Whether a store's answer is a valid outcome for a request. A user's own store can return anything. */
 export function isOutcome(given: unknown, request: StoreRequest): given is Outcome {
   try {
-    const { at, limits, lease, hold } = (given ?? {}) as Partial<Outcome>
+    const { at, limits, lease, hold, wasBlocked, booked, usage } = (given ?? {}) as Partial<Outcome>
     if (!Number.isFinite(at) || !Array.isArray(limits) || limits.length !== countOf(request.parts))
       return false
     // Loops over indices, here and below, since this runs for every request.
@@ -30,6 +32,10 @@ export function isOutcome(given: unknown, request: StoreRequest): given is Outco
         return isOfEach(limits, request.parts)
       case 'lease':
         return isLease(lease, limits, request.order)
+      case 'unblock':
+        return typeof wasBlocked === 'boolean'
+      case 'account':
+        return BOOKED.has(booked) && (request.entry.kind !== 'usage' || isUsage(usage))
       default:
         return true
     }
@@ -37,6 +43,18 @@ export function isOutcome(given: unknown, request: StoreRequest): given is Outco
     // A limit is undefined or null, or a getter threw.
     return false
   }
+}
+
+const BOOKED: ReadonlySet<unknown> = new Set<Booked>(['booked', 'repeated', 'other', 'full', 'late'])
+
+function isUsage(given: LimitUsage | undefined): boolean {
+  return given !== undefined && isCountedWindow(given.running) && isCountedWindow(given.closed)
+}
+
+function isCountedWindow(given: LimitUsage['closed']): boolean {
+  if (given === undefined) return true
+  const { units, over, startUs, endUs } = given
+  return isWhole(units, 0) && isWhole(over, 0) && isTime(startUs) && isTime(endUs)
 }
 
 /** Whether a store's answer is a valid answer to a refund. */
@@ -50,8 +68,16 @@ function countOf(parts: readonly SubRequest[]): number {
   return count
 }
 
-function isLimitOutcome({ wait, remaining, reset, leased, slot }: Partial<LimitOutcome>): boolean {
+function isLimitOutcome(given: Partial<LimitOutcome>): boolean {
+  const { wait, remaining, reset, leased, slot, block, wouldWait, over, toppedUp, shortQuota } = given
   if (!isTime(wait) || (wait < 0 && wait !== NEVER) || !isTime(reset) || !isWhole(remaining, 0)) return false
+  if (wouldWait !== undefined && (!isTime(wouldWait) || (wouldWait <= 0 && wouldWait !== NEVER))) return false
+  if (over !== undefined && !isWhole(over, 0)) return false
+  if (toppedUp !== undefined && !isWhole(toppedUp, 0)) return false
+  if (shortQuota !== undefined && !isWhole(shortQuota, 0)) return false
+  // A blocked key lets nothing pass.
+  if (block !== undefined && !(isWhole(block.endsInUs, 1) && isWhole(block.level, 1) && wait !== 0))
+    return false
   return (leased === undefined || isWhole(leased, 0)) && (slot === undefined || isWhole(slot, 0))
 }
 

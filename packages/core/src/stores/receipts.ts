@@ -15,8 +15,9 @@ export function refundOf(
   units: number | readonly number[],
   id?: string,
 ): RefundRequest {
-  const receipts = limits.map(({ remaining, reset, leased = 0 }, i): Receipt => {
-    const own = typeof units === 'number' ? units : (units[i] ?? 0)
+  const receipts = limits.map(({ remaining, reset, leased = 0, wouldWait }, i): Receipt => {
+    const taken = typeof units === 'number' ? units : (units[i] ?? 0)
+    const own = wouldWait === undefined ? taken : 0
     // Units on lease are not in the state to which the algorithm gives units back.
     return { units: own, at, remaining: remaining + leased, reset }
   })

@@ -39,6 +39,9 @@ export function checkStore(given: unknown, path: string): asserts given is Store
       refuse(`${path}.${name}`, store[name], 'a method, or nothing')
     }
   }
+  if (store['rules'] !== undefined && !isMethod((store['rules'] as { sync?: unknown } | null)?.sync)) {
+    refuse(`${path}.rules`, store['rules'], 'an object with a method sync, or nothing')
+  }
   checkAbilities(store, path)
 }
 
@@ -77,6 +80,11 @@ const ABILITIES: readonly (readonly [
   ['leases', isBoolean, 'true if it decides requests with the grant lease, else false or nothing'],
   ['slots', isBoolean, 'true if it counts requests in flight, else false or nothing'],
   ['holds', isBoolean, 'true if it makes reservations and books places, else false or nothing'],
+  ['blocks', isBoolean, 'true if it counts denials and blocks keys, else false or nothing'],
+  ['observers', isBoolean, 'true if it counts limits that observe, else false or nothing'],
+  ['overage', isBoolean, 'true if it counts beyond a quota, else false or nothing'],
+  ['accounts', isBoolean, 'true if it keeps what is booked on limits, else false or nothing'],
+  ['billingDays', isBoolean, 'true if it counts by the billing days of subjects, else false or nothing'],
   ['largestQuota', isFrom1, 'the largest quota that it can count: a whole number from 1, or nothing'],
   [
     'longestTtlMs',
@@ -115,7 +123,7 @@ function checkDefault(given: unknown, algorithms: StoreAbilities['algorithms'], 
   const supported = names.filter((name) => algorithms?.includes(name) ?? true)
   if (supported.includes(given as AlgorithmName)) return
   if (supported.length === 0)
-    refuse(path, given, "nothing, since a limit's window already names each of its `algorithms`")
+    refuse(path, given, "nothing, since only a limit's window chooses among its `algorithms`")
   const which = algorithms === undefined ? '' : ', which are those of `algorithms`'
   refuse(path, given, `one of ${supported.map(show).join(', ')}${which}, or nothing`)
 }
@@ -143,6 +151,11 @@ export function unsupportedBy(
 ): AlgorithmName | undefined {
   if (!algorithms) return undefined
   return limits.map(({ algorithm }) => algorithm).find((name) => !algorithms.includes(name))
+}
+
+/** Whether a store can count limits as a subject's billing day makes them. */
+export function countsBilled(store: StoreAbilities, set: LimitSet): boolean {
+  return store.billingDays === true && set.ttlMs <= (store.longestTtlMs ?? Infinity)
 }
 
 const ofClients = processWide('spaces of clients', () => new WeakMap<object, Map<string, object>>())

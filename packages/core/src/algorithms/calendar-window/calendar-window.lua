@@ -3,7 +3,7 @@
   compares them. Redis has no time zones. So the caller sends four consecutive window starts, and the script picks the
   window that Redis's own clock is in.
 
-  Params        quota, four starts in µs since 1970
+  Params        quota, four starts in µs since 1970; state id of the same limit for subjects with a billing day, 0 if there is none
   State         5 bytes: units used in the window of the last write
 ]]
 local calendar_window = { code = 2, format = 'I5', size = 5 }
@@ -19,17 +19,19 @@ function calendar_window.prepare(quota, ...)
   if not start then return nil end
   return {
     algorithm = calendar_window, id = 0, waits = 0,
-    quota = quota, start = start, ends = ends, second = starts[2], third = starts[3],
-    count = 0,
+    quota = quota, start = start, ends = ends, second = starts[2], third = starts[3], starts = starts,
+    other_id = starts[5] ~= 0 and starts[5],
+    count = 0, latest_count = 0,
   }
 end
 
 function calendar_window.load(limit, last, count)
+  limit.latest_count, limit.last = count, last
   limit.count = (last >= limit.start or now < last) and count or 0
 end
 
 function calendar_window.start(limit)
-  limit.count = 0
+  limit.count, limit.latest_count, limit.last = 0, 0, now
 end
 
 function calendar_window.wait(limit, cost)
@@ -39,8 +41,20 @@ function calendar_window.wait(limit, cost)
   return limit.ends - now
 end
 
-function calendar_window.take(limit, cost)
-  limit.count = limit.count + cost
+local counter = calendar_window
+-- @include algorithms/calendar-window/calendar-window.counter.lua
+
+-- The window of now: units, start and end.
+function calendar_window.running(limit)
+  return limit.count, limit.start, limit.ends
+end
+
+-- The window in which units were counted last, if it is over.
+function calendar_window.closed(limit)
+  local last, starts = limit.last, limit.starts
+  for i = 1, limit.latest_count > 0 and last < limit.start and 3 or 0 do
+    if last >= starts[i] and last < starts[i + 1] then return limit.latest_count, starts[i], starts[i + 1] end
+  end
 end
 
 function calendar_window.left(limit)
@@ -53,8 +67,9 @@ function calendar_window.save(limit)
   return limit.count
 end
 
+-- What counts overage is kept for one more window, to be billed.
 function calendar_window.lifetime(limit)
-  return limit.count > 0 and limit.ends - now or 0
+  return limit.count > 0 and limit.ends - now + (limit.overage and limit.third - limit.second or 0) or 0
 end
 
 -- @part quick
@@ -78,22 +93,15 @@ function calendar_window.quick(quota, first, second, third, fourth)
 end
 
 -- @part force
-function calendar_window.force(limit, used)
-  local granted = 0
-  for i = 1, #used, 2 do
-    local units, age = used[i], used[i + 1]
-    if now - age >= limit.start then
-      units = units_that_fit(units, limit.count)
-      limit.count = limit.count + units
-    end
-    granted = granted + units
-  end
-  return granted
-end
+-- @include algorithms/calendar-window/calendar-window.force.lua
 
 -- To the end of this window or of the next, whose lengths differ by less than half.
 function calendar_window.counts_for(limit)
   return 2 * (limit.third - limit.second)
+end
+
+function calendar_window.window_of(limit)
+  return limit.third - limit.second
 end
 
 function calendar_window.units_in(count) return count end
@@ -101,10 +109,4 @@ function calendar_window.units_in(count) return count end
 function calendar_window.state_of(_, units) return units end
 
 -- @part refund
-function calendar_window.give(limit, units, at)
-  local before = limit.count
-  if at == EARLIEST or at >= limit.start then
-    limit.count = max(before - units, 0)
-  end
-  return limit.count < before
-end
+-- @include algorithms/calendar-window/calendar-window.refund.lua

@@ -3,16 +3,13 @@ import { ConfigError } from '../../base/errors.js'
 import { fnv1a } from '../../base/hash.js'
 import { isTimeZone } from '../../calendar/time-zone.js'
 import { shareOfUnits } from '../../base/options.js'
-import {
-  answerOfWindow,
-  EARLIEST,
-  NEVER,
-  OUTSIDE_CALENDAR,
-  unitsThatFit,
-  type Implementation,
-  type Receipt,
-} from '../implementation.js'
-import type { LimitTerms, Params, Terms } from '../limit-terms.js'
+import { answerOfWindow, NEVER, OUTSIDE_CALENDAR, type Implementation } from '../implementation.js'
+import { forceInto, giveTo, takeFrom, windowAt } from './calendar-counter.js'
+import { billedId, billedTerms } from '../billing-window/billing-day.js'
+import type { LimitTerms, OverageOptions, Terms } from '../limit-terms.js'
+import { paramsOf } from './calendar-params.js'
+
+export type { CalendarAnchor }
 
 /** A calendar limit as numbers: its quota, and four consecutive window starts around now, in µs since 1970. */
 export interface CalendarWindowParams {
@@ -21,16 +18,19 @@ export interface CalendarWindowParams {
   readonly start1: number
   readonly start2: number
   readonly start3: number
+  /** The state id of the same limit for subjects with a billing day; 0 if they have no other windows. */
+  readonly otherId: number
 }
 
-/** For a fixed-window of one h, d, week or month: when its windows begin. */
-export interface CalendarWindowOptions {
-  /** For a fixed-window of one h, d, week or month: the time zone whose calendar it follows: `Europe/Berlin`. Default: UTC. */
+/** For a fixed-window of one h, d, week, month or year: when its windows begin. */
+export interface CalendarWindowOptions extends OverageOptions {
+  /** For a fixed-window of one h, d, week, month or year: the time zone whose calendar it follows: `Europe/Berlin`. Default: UTC. */
   readonly timeZone?: string | undefined
   /**
-   * For a fixed-window of one h, d, week or month: where windows start. A day of the month (1 to 31; a shorter month uses
+   * For a fixed-window of one h, d, week, month or year: where windows start. A day of the month (1 to 31; a shorter month uses
    * its last day), a weekday (1 = Monday to 7), or a date and time. Only what fits the unit is used: for a week, the
-   * weekday and the time of day. Default: minute 0, midnight, Monday, day 1.
+   * weekday and the time of day. Default: minute 0, midnight, Monday, day 1, 1 January. For months and years without an anchor, the
+   * subject's `anchor` counts, if it has one.
    */
   readonly anchor?: CalendarAnchor | undefined
 }
@@ -46,7 +46,7 @@ export interface CalendarWindowState {
 }
 
 /**
- * A counter for each calendar window: an hour, day, week or month of a time zone. The twin of calendar-window.lua.
+ * A counter for each calendar window: an hour, day, week, month or year of a time zone. The twin of calendar-window.lua.
  * Redis knows no time zones. So the caller computes four window starts, and the script picks the window by its own
  * clock. Worst case: 2 x quota in one window length, half of it on each side of a boundary.
  */
@@ -57,17 +57,17 @@ export const calendarWindow: Implementation<
   'fixed-window'
 > = {
   name: 'fixed-window',
-  options: ['timeZone', 'anchor'],
+  options: ['timeZone', 'anchor', 'overage'],
 
   isMeant: ({ timeZone, anchor }, { unit }) =>
-    unit === 'month' || timeZone !== undefined || anchor !== undefined,
-  calledForBy: 'a month, timeZone or anchor',
+    unit === 'month' || unit === 'year' || timeZone !== undefined || anchor !== undefined,
+  calledForBy: 'a month, a year, timeZone or anchor',
   compile: (terms) => compileCalendar(terms),
   capacity: ({ quota }) => quota,
   scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),
 
   code: 2,
-  wire: ['quota', 'start0', 'start1', 'start2', 'start3'],
+  wire: ['quota', 'start0', 'start1', 'start2', 'start3', 'otherId'],
 
   create: () => ({ count: 0, now: 0, countNow: 0, startNow: 0, endNow: 0 }),
   packing: {
@@ -90,11 +90,24 @@ export const calendarWindow: Implementation<
   },
 
   load(state, last, now, params) {
-    pickWindow(state, now, params)
-    state.countNow = Math.min(last, now) >= state.startNow ? state.count : 0
+    const [start, end] = windowAt(now, params)
+    state.now = now
+    state.startNow = start
+    state.endNow = end
+    state.countNow = Math.min(last, now) >= start ? state.count : 0
   },
 
   remaining: (state, { quota }) => Math.max(quota - state.countNow, 0),
+
+  over: (state, { quota }) => Math.max(state.countNow - quota, 0),
+
+  running: ({ countNow, startNow, endNow }) => ({ units: countNow, startUs: startNow, endUs: endNow }),
+
+  closed({ count, startNow }, last, params) {
+    const [startUs, endUs] = windowAt(last, params)
+    const isKnown = count > 0 && last < startNow && endUs > 0
+    return isKnown ? { units: count, quota: params.quota, startUs, endUs } : undefined
+  },
 
   wait(state, cost, { quota }) {
     if (state.endNow === 0) return OUTSIDE_CALENDAR
@@ -103,7 +116,7 @@ export const calendarWindow: Implementation<
   },
 
   take(state, cost) {
-    state.countNow += cost
+    takeFrom(state, cost)
     state.count = state.countNow
   },
 
@@ -111,25 +124,18 @@ export const calendarWindow: Implementation<
   stateOf: (count) => ({ ...calendarWindow.create(), count }),
   // To the end of this window or of the next, whose lengths differ by less than half.
   countsForUs: ({ start1, start2 }) => 2 * (start2 - start1),
+  windowUs: ({ start1, start2 }) => start2 - start1,
 
   force(state, used) {
-    let granted = 0
-    for (const { units, ageUs } of used) {
-      const counts = state.now - ageUs >= state.startNow
-      const fitting = counts ? unitsThatFit(units, state.countNow) : units
-      if (counts) state.countNow += fitting
-      granted += fitting
-    }
+    const granted = forceInto(state, used)
     state.count = state.countNow
     return granted
   },
 
-  give(state, receipt: Receipt) {
-    const before = state.countNow
-    if (receipt.at === EARLIEST || receipt.at >= state.startNow)
-      state.countNow = Math.max(before - receipt.units, 0)
+  give(state, receipt) {
+    const isGiven = giveTo(state, receipt)
     state.count = state.countNow
-    return state.countNow < before
+    return isGiven
   },
 }
 
@@ -138,6 +144,7 @@ const ANCHORS: Readonly<Record<CalendarUnit, string>> = {
   d: "a date and time such as '2026-01-31T09:30', whose time of day is meant",
   week: "a weekday from 1 (Monday) to 7, or a date such as '2026-01-31'",
   month: "a day of the month from 1 to 31, or a date such as '2026-01-31'",
+  year: "a date such as '2026-01-31', whose month and day are meant",
 }
 
 function isCalendarUnit(unit: string): unit is CalendarUnit {
@@ -152,7 +159,7 @@ function compileCalendar({ quota, window, options, path }: LimitTerms<CalendarWi
     throw ConfigError.wrong(
       `${path}.window`,
       written,
-      "'h', 'd', 'week' or 'month' for a window on the calendar; several are days, such as '90d'",
+      "'h', 'd', 'week', 'month' or 'year' for a window on the calendar; several are days, such as '90d'",
     )
   }
   if (typeof timeZone !== 'string' || !isTimeZone(timeZone)) {
@@ -162,42 +169,17 @@ function compileCalendar({ quota, window, options, path }: LimitTerms<CalendarWi
     throw ConfigError.wrong(`${path}.anchor`, anchor, ANCHORS[unit])
   }
   const calendar = createCalendar(unit, timeZone, anchor)
-  let known: readonly number[] = []
-  let knownBehindMs = 0
-  let params: Params = {}
-  return {
+  const otherId = anchor === undefined ? billedId(unit) : 0
+  const terms = {
     // Windows of the same length that start at other times get another id: their counts are not comparable.
     windowId: fnv1a(calendar.id) % 2 ** 28,
     ttlMs: calendar.maxWindowMs,
     timeZone,
-    paramsAt(nowMs, behindMs = 0) {
-      const starts = calendar.startsAround(nowMs - behindMs)
-      if (starts !== known || behindMs !== knownBehindMs) {
-        known = starts
-        knownBehindMs = behindMs
-        const [start0 = 0, start1 = 0, start2 = 0, start3 = 0] = starts.map((ms) =>
-          Math.round((ms + behindMs) * 1000),
-        )
-        params = { quota, start0, start1, start2, start3 }
-      }
-      return params
-    },
+    paramsAt: paramsOf(calendar, ([start0, start1, start2, start3]) => ({
+      ...{ quota, start0, start1, start2, start3, otherId },
+    })),
   }
-}
-
-function pickWindow(state: CalendarWindowState, now: number, params: CalendarWindowParams): void {
-  const { start0, start1, start2, start3 } = params
-  state.now = now
-  if (now < start0 || now >= start3) {
-    state.startNow = state.endNow = 0
-  } else if (now < start1) {
-    state.startNow = start0
-    state.endNow = start1
-  } else if (now < start2) {
-    state.startNow = start1
-    state.endNow = start2
-  } else {
-    state.startNow = start2
-    state.endNow = start3
-  }
+  if (otherId === 0) return terms
+  const plain = { quota, calendar, timeZone, stateId: calendarWindow.code * 2 ** 28 + terms.windowId }
+  return { ...terms, otherId, bill: (day) => billedTerms(day, plain) }
 }

@@ -36,8 +36,19 @@ function fixed_window.wait(limit, cost)
   return limit.window - limit.age
 end
 
-function fixed_window.take(limit, cost)
-  limit.count = limit.count + cost
+local counter = fixed_window
+-- @include algorithms/calendar-window/calendar-window.counter.lua
+
+-- The window of now, if it has begun: units, start and end.
+function fixed_window.running(limit)
+  local start = now - limit.age
+  if limit.count > 0 then return limit.count, start, start + limit.window end
+end
+
+-- The window in which units were counted last, if it is over.
+function fixed_window.closed(limit)
+  local start = now - limit.latest_age
+  if limit.count == 0 and limit.latest_count > 0 then return limit.latest_count, start, start + limit.window end
 end
 
 function fixed_window.left(limit)
@@ -50,8 +61,9 @@ function fixed_window.save(limit)
   return limit.age, limit.count
 end
 
+-- What counts overage is kept for one more window, to be billed.
 function fixed_window.lifetime(limit)
-  return limit.count > 0 and limit.window - limit.age or 0
+  return limit.count > 0 and limit.window - limit.age + (limit.overage and limit.window or 0) or 0
 end
 
 -- @part quick

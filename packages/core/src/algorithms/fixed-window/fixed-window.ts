@@ -2,12 +2,13 @@ import { shareOfUnits } from '../../base/options.js'
 import {
   answerOfWindow,
   EARLIEST,
+  MOST_UNITS,
   NEVER,
   unitsThatFit,
   type Implementation,
   type Receipt,
 } from '../implementation.js'
-import { steadyTerms } from '../limit-terms.js'
+import { steadyTerms, type OverageOptions } from '../limit-terms.js'
 
 export interface FixedWindowParams {
   readonly quota: number
@@ -31,10 +32,16 @@ export interface FixedWindowState {
  * A counter whose window opens with the first request and closes `windowUs` later. The twin of fixed-window.lua. Worst
  * case: just under 2 x quota in one window length, half of it on each side of a boundary.
  */
-export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, object, 'fixed-window'> = {
+export const fixedWindow: Implementation<
+  FixedWindowState,
+  FixedWindowParams,
+  OverageOptions,
+  'fixed-window'
+> = {
   name: 'fixed-window',
-  options: [],
+  options: ['overage'],
 
+  isMeant: ({ overage }) => overage === true,
   compile: ({ quota, window: { ms } }) => steadyTerms(ms, ms, { quota, windowUs: ms * 1000 }),
   capacity: ({ quota }) => quota,
   scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),
@@ -78,13 +85,27 @@ export const fixedWindow: Implementation<FixedWindowState, FixedWindowParams, ob
 
   remaining: (state, { quota }) => Math.max(quota - state.countNow, 0),
 
+  over: (state, { quota }) => Math.max(state.countNow - quota, 0),
+
+  running({ now, ageNow, countNow }, { windowUs }) {
+    const startUs = now - ageNow
+    return countNow === 0 ? undefined : { units: countNow, startUs, endUs: startUs + windowUs }
+  },
+
+  closed({ now, countNow, latestAge, latestCount }, _, { quota, windowUs }) {
+    const startUs = now - latestAge
+    if (countNow > 0 || latestCount === 0) return undefined
+    return { units: latestCount, quota, startUs, endUs: startUs + windowUs }
+  },
+
   wait(state, cost, { quota, windowUs }) {
     if (cost > quota) return NEVER
     return state.countNow + cost <= quota ? 0 : windowUs - state.ageNow
   },
 
+  // With overage, nothing but this bounds the count.
   take(state, cost) {
-    state.countNow += cost
+    state.countNow = Math.min(state.countNow + cost, MOST_UNITS)
     state.count = state.countNow
     state.age = state.ageNow
   },

@@ -233,13 +233,13 @@ function sameSlot(a: number, b: number, slotUs: number): boolean {
   return a - (a % slotUs) === b - (b % slotUs)
 }
 
-/** Where the entry begins that holds units taken at `at`: the oldest one not older than `at`, since merging only raises times. */
+/** Where the entry with the units taken at `at` begins: the oldest one not older than `at`, since merging only raises times. */
 function entryOf(state: SlidingLogState, at: number): number | undefined {
   const i = firstFrom(state, at)
   return i < state.log.length ? i : undefined
 }
 
-/** Where the oldest entry begins that is not older than `at`. */
+/** Where the oldest entry that is not older than `at` begins. */
 function firstFrom({ log, head }: SlidingLogState, at: number): number {
   let i = log.length
   while (i > head && (log[i - 2] as number) >= at) i -= 2

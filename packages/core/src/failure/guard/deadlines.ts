@@ -211,8 +211,8 @@ interface QueuedCall {
 }
 
 /**
- * Holds calls while a store is not ready. They do not wait on the store's promise itself: a promise keeps its
- * callbacks, so calls that have reached their deadline would stay in memory while the store is down.
+ * Holds calls while a store is not ready. They do not wait on the store's promise itself, because a promise keeps its
+ * callbacks. Calls past their deadline would stay in memory while the store is down.
  */
 export class ReadyQueue {
   readonly #store: Store

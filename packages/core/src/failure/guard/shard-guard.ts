@@ -19,7 +19,7 @@ export interface ShardGuardOptions {
   /**
    * The shard was asked again and failed.
    *
-   * @param isNews whether the reason is a new one that somebody has to fix
+   * @param isNews whether the reason is a new one that needs a fix
    */
   readonly onFailedProbe: (error: StoreError, isNews: boolean) => void
   /** Called before the shard decides requests again, to charge it for what was admitted meanwhile. Never rejects. */

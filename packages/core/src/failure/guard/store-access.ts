@@ -1,11 +1,21 @@
 import { type StoreError, toStoreError } from '../../base/errors.js'
-import { type MaybePromise, quietEach } from '../../base/promises.js'
+import { chain, type MaybePromise, quietEach } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
 import { processWide } from '../../base/warnings.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
 import type { Request } from '../../requests/request.js'
 import { Batcher, type Conclude } from '../../stores/batcher.js'
-import type { Answer, RefundAnswer, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
+import type {
+  AccountRequest,
+  Answer,
+  Outcome,
+  RefundAnswer,
+  RefundRequest,
+  Store,
+  StoreRequest,
+  UnblockRequest,
+} from '../../stores/contract.js'
+import { isOutcome } from '../../stores/outcome-check.js'
 import {
   type BatchCallOptions,
   type BatchListener,
@@ -166,12 +176,44 @@ export class StoreAccess {
    */
   async reset({ keys, shard, sets }: SubjectKeys, onLate: () => void): Promise<boolean> {
     const ask = (): MaybePromise<boolean> => this.#store.reset(keys, shard, sets)
-    if (this.answersAtOnce) return (await ask()) === true
+    return (await this.#change(shard, ask, onLate)) === true
+  }
+
+  /**
+   * Has the store book an entry. Otherwise like `reset`.
+   *
+   * @throws {StoreError} when the store failed
+   */
+  book(request: AccountRequest, onLate: () => void): Promise<Outcome> {
+    const read = ([answer]: readonly Answer[]): Outcome => {
+      if (!isOutcome(answer, request)) throw toStoreError(answer)
+      return answer
+    }
+    return this.#change(request.shard, () => chain(this.#store.consume([request]), read), onLate)
+  }
+
+  /**
+   * Ends the blocks of some keys. Returns whether there was one. Otherwise like `reset`.
+   *
+   * @throws {StoreError} when the store failed
+   */
+  async unblock({ keys, shard, sets }: SubjectKeys, onLate: () => void): Promise<boolean> {
+    const set = sets.find(({ blockAfter }) => blockAfter) ?? sets[0]
+    if (!set || !this.#store.blocks) return false
+    const batch = keys.map((key): UnblockRequest => {
+      return { shard, grant: 'unblock', parts: [{ key, set, cost: 1 }] }
+    })
+    const ask = (): MaybePromise<boolean> =>
+      chain(this.#store.consume(batch), (answers) => wereBlocked(batch, answers))
+    return this.#change(shard, ask, onLate)
+  }
+
+  /** Has the store do what a caller waits for, and which changes nothing if it is repeated. */
+  async #change<T>(shard: number, ask: () => MaybePromise<T>, onLate: () => void): Promise<T> {
+    if (this.answersAtOnce) return ask()
     const guard = this.#guard(shard)
     try {
-      return await new Promise<boolean>((resolve, onError) =>
-        guard.ask({ ask, onValue: (given) => resolve(given === true), onError, onLate }),
-      )
+      return await new Promise<T>((onValue, onError) => guard.ask({ ask, onValue, onError, onLate }))
     } catch (error) {
       if (error !== guard.refusal) this.#options.onFailure(error as StoreError, 1)
       throw error
@@ -236,4 +278,15 @@ function onlyAnswer(answers: MaybePromise<readonly Answer[]>): unknown {
   }
   quietEach(answers)
   return answers instanceof Promise ? answers : (answers as readonly Answer[])[0]
+}
+
+/** @throws {StoreError} when one of them has no answer */
+function wereBlocked(batch: readonly UnblockRequest[], answers: readonly Answer[]): boolean {
+  return batch
+    .map((request, i): boolean => {
+      const answer = answers[i]
+      if (!isOutcome(answer, request)) throw toStoreError(answer)
+      return answer.wasBlocked === true
+    })
+    .includes(true)
 }

@@ -6,6 +6,7 @@ import { type CompiledLimit, type LimitSet, scaleSet, capacityOf } from '../../p
 import { unitsTaken } from '../../requests/request.js'
 import type { Grant, Outcome, StoreRequest, SubRequest, LimitOutcome } from '../../stores/contract.js'
 import { ProcessStore } from '../../stores/memory/process-store.js'
+import { limitsByPart } from '../../stores/outcome-check.js'
 import { refundOf } from '../../stores/receipts.js'
 import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
 import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
@@ -93,8 +94,8 @@ export class LocalLimiter {
     const units = unitsTaken(request, outcome)
     if (units === 0) return waitable(outcome, parts)
     const atUs = this.#clocks.elapsedUs()
-    for (const { key, set } of parts) {
-      this.#unitsForgotten += this.#ledger.add(key, set, units, atUs)
+    for (const [{ key, set }, limits] of limitsByPart(parts, outcome.limits)) {
+      this.#unitsForgotten += this.#ledger.add(key, set, takenOf(limits, units), atUs)
       const { fromMs = this.#nowMs, underWay = 0, counted } = this.#keys.get(key) ?? {}
       this.#keys.use(key, { shard: request.shard, fromMs, owes: true, underWay, counted })
     }
@@ -116,7 +117,9 @@ export class LocalLimiter {
     const decided = this.#decided.get(request)
     if (!decided) return false
     const { parts, outcome, atUs } = decided
-    const removed = parts.map(({ key, set }) => this.#ledger.remove(key, set, units, atUs))
+    const removed = limitsByPart(parts, outcome.limits).map(([{ key, set }, limits]) =>
+      this.#ledger.remove(key, set, takenOf(limits, units), atUs),
+    )
     if (!removed.includes(true)) return false
     this.#nowMs = this.#clocks.nowMs()
     this.#shares.refund([refundOf({ shard: 0, parts: this.#sharesOf(parts) }, outcome, units)])
@@ -177,7 +180,7 @@ export class LocalLimiter {
     known.fromMs = this.#clocks.nowMs()
   }
 
-  /** Units owed by subjects that were forgotten for want of room, counted since the last call. */
+  /** Units owed by subjects that were forgotten to make room, counted since the last call. */
   takeForgotten(): number {
     const units = this.#unitsForgotten
     this.#unitsForgotten = 0
@@ -244,6 +247,11 @@ export class LocalLimiter {
   }
 }
 
+/** Of limits that observe, only those have taken units that the cost fits. */
+function takenOf(limits: readonly LimitOutcome[], units: number): number[] {
+  return limits.map(({ wouldWait }) => (wouldWait === undefined ? units : 0))
+}
+
 function first(outcomes: readonly Outcome[]): Outcome {
   return outcomes[0] as Outcome
 }
@@ -259,7 +267,8 @@ const CLOCKS: LocalClocks = { ...processClock(), elapsedUs: () => elapsedMs() * 
 /** How many units of each limit's local share the store had counted, rounded up. */
 function toUsed({ set, remaining, atMs }: LastAnswer, share: number): number[] {
   return set.limits.map((limit, i) => {
-    const used = (capacityOf(limit, atMs) - (remaining[i] ?? 0)) * share
+    // With top-ups, more can be left than the quota.
+    const used = Math.max(capacityOf(limit, atMs) - (remaining[i] ?? 0), 0) * share
     return Math.min(Math.ceil(used), capacityOf(scaleSet(set, share).limits[i] as CompiledLimit, atMs))
   })
 }

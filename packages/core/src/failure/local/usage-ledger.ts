@@ -38,12 +38,13 @@ export class UsageLedger {
   /**
    * Leaves out requests in flight. When the store is back, those that still run are reported, and the others no longer count.
    *
-   * @returns the units that were forgotten for want of room, of all limits together
+   * @returns the units of all limits that were forgotten to make room
    */
-  add(key: string, set: LimitSet, units: number, nowUs: number): number {
+  add(key: string, set: LimitSet, taken: readonly number[], nowUs: number): number {
     const [kept, forgotten] = this.#of(key, set)
     for (const [i, limit] of kept.entries.entries()) {
-      if (i === set.inFlightIndex) continue
+      const units = taken[i] ?? 0
+      if (i === set.inFlightIndex || units === 0) continue
       const { ttlMs } = set.limits[i] as CompiledLimit
       dropOld(limit, nowUs - ttlMs * 1000)
       const last = limit.at(-1)
@@ -62,12 +63,13 @@ export class UsageLedger {
    *
    * @returns false when they have been taken by `take`, or no longer count
    */
-  remove(key: string, set: LimitSet, units: number, atUs: number): boolean {
+  remove(key: string, set: LimitSet, taken: readonly number[], atUs: number): boolean {
     const found = this.#keys.get(key)?.find((one) => countsAs(one.set, set))
     let removed = false
-    for (const limit of found?.entries ?? []) {
+    for (const [i, limit] of (found?.entries ?? []).entries()) {
+      const units = taken[i] ?? 0
       const entry = limit.find(({ firstUs, lastUs }) => firstUs <= atUs && atUs <= lastUs)
-      if (!entry || entry.units < units) continue
+      if (!entry || units === 0 || entry.units < units) continue
       entry.units -= units
       removed = true
     }

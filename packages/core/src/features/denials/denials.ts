@@ -3,9 +3,17 @@ import { ConfigError } from '../../base/errors.js'
 import { needOptions, isWhole } from '../../base/options.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Feature, ForgetReason } from '../../requests/feature.js'
-import { type Part, type Request, type Verdict, lackingUnits, unitsTaken } from '../../requests/request.js'
+import {
+  type Part,
+  type Request,
+  type Verdict,
+  isBlocked,
+  lackingUnits,
+  unitsTaken,
+} from '../../requests/request.js'
 import type { LimitOutcome, Outcome, SubRequest } from '../../stores/contract.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
+import { Tallies } from './tallies.js'
 import { exceptSlots, outcomeAt, rememberDenial, type RememberedDenial } from './remembered-denial.js'
 
 /** The second recheck is for limits with units on lease: unused ones come back sooner than the denial says. */
@@ -18,9 +26,12 @@ const [MOST_KEYS, RECHECK_MS, LEASED_RECHECK_MS] = [10_000, 1000, 100]
  *
  * Covers only limits in time, where time alone gives units back. Slots come back when a request ends, in any process, so
  * what a limit of requests in flight said is never remembered.
+ *
+ * If denials block a key, those from memory count, too: the request that asks the store reports them.
  */
 export class Denials implements Feature {
   readonly #denials: DenialsByKey
+  readonly #tallies: Tallies
   /** When keys were last forgotten. An outcome from before can still arrive after that, on another connection. */
   readonly #forgottenAt: GenerationalCache<number>
   readonly #recheckMs: number
@@ -31,8 +42,9 @@ export class Denials implements Feature {
   readonly #isReal: boolean
 
   constructor(options: DenialsOptions) {
-    const { recheckMs = RECHECK_MS, size = MOST_KEYS, deadlineMs, clock, idleUnits = () => 0 } = options
+    const { recheckMs = RECHECK_MS, size = MOST_KEYS, by, deadlineMs, clock, idleUnits = () => 0 } = options
     this.#denials = new DenialsByKey(size)
+    this.#tallies = new Tallies(by, size)
     this.#forgottenAt = new GenerationalCache(size)
     this.#recheckMs = recheckMs
     this.#graceMs = Math.min(deadlineMs, recheckMs)
@@ -44,17 +56,48 @@ export class Denials implements Feature {
   answer(request: Request, isPeek: boolean): Verdict | undefined {
     if (isPeek || this.#denials.isEmpty) return undefined
     const { parts } = request
+    if (this.#tallies.size > 0 && this.#mustReport(parts)) return undefined
     if (parts.length !== 1) return this.#answerJoint(request)
     const denial = this.#denials.find(parts[0] as Part)
     if (!denial) return undefined
     const now = this.#clock()
     if (!this.#holds(denial, now, (parts[0] as Part).key)) return undefined
     if (now >= denial.recheckAt) return this.#recheck(denial, now)
-    return { source: 'cache', allowed: false, step: request, outcome: outcomeAt(denial, now) }
+    return {
+      source: 'cache',
+      allowed: false,
+      step: request,
+      outcome: this.#deny(parts[0] as Part, denial, now),
+    }
+  }
+
+  /** Whether so many denials came from memory that they begin a block: then this request reports them. */
+  #mustReport(parts: readonly Part[]): boolean {
+    let must = false
+    for (const part of parts) {
+      const denial = this.#tallies.areEnough(part) ? this.#denials.find(part) : undefined
+      // If another request asks the store already, that one has reported them. And a block has begun already.
+      if (!denial || denial.recheckAt === Infinity || isBlocked(denial.outcome)) continue
+      this.#recheck(denial, this.#clock())
+      must = true
+    }
+    return must
+  }
+
+  /** Denials by a block count no more. */
+  #deny({ key }: Part, denial: RememberedDenial, now: number): Outcome {
+    const outcome = outcomeAt(denial, now)
+    if (denial.set.blockAfter && !isBlocked(outcome)) this.#tallies.count(key, now)
+    return outcome
+  }
+
+  prepare(request: Request): Request {
+    return this.#tallies.report(request, this.#clock())
   }
 
   learn(step: Request, outcome: Outcome, sentAtMs: number): void {
     const { parts, grant } = step
+    for (const { key, tally } of parts) if (tally) this.#tallies.counted(key, tally)
     if (unitsTaken(step, outcome) > 0) {
       // The units make the waits of others longer. And if this cost was denied before, that no longer holds.
       if (!this.#denials.isEmpty) for (const { key } of parts) this.#denials.delete(key)
@@ -69,10 +112,11 @@ export class Denials implements Feature {
   }
 
   /** Denials are remembered under their limits, and new plans have new limits. So they are still right when plans are replaced. */
-  forget(_reason: ForgetReason, keys: readonly string[] = []): void {
+  forget(reason: ForgetReason, keys: readonly string[] = []): void {
     const now = elapsedMs()
     for (const key of keys) {
       this.#denials.delete(key)
+      if (reason !== 'changed' && reason !== 'rules' && reason !== 'renewed') this.#tallies.forget(key)
       this.#forgottenAt.set(key, now)
     }
   }
@@ -93,7 +137,7 @@ export class Denials implements Feature {
         due = [...(due ?? []), denial]
         continue
       }
-      const certain = outcomeAt(denial, now)
+      const certain = this.#deny(part, denial, now)
       at = certain.at
       limits.push(...certain.limits)
       parts = [...(parts ?? []), part]
@@ -125,9 +169,10 @@ export class Denials implements Feature {
     if ((this.#forgottenAt.get(key) ?? -Infinity) >= times.sentAtMs) return
     const { at, sentAt, arrivedAt } = times
     const known = this.#denials.find(part)
-    // The same answer to another request of the same batch.
-    if (known?.outcome.at === at && known.sentAt === sentAt) return
     const outcome = { at, limits }
+    // The same answer to another request of the same batch, unless that began a block.
+    const isSame = known?.outcome.at === at && known.sentAt === sentAt
+    if (isSame && (isBlocked(known.outcome) || !isBlocked(outcome))) return
     const isLeased = limits.some(({ leased = 0 }) => leased > 0)
     const recheckMs = isLeased ? Math.min(LEASED_RECHECK_MS, this.#recheckMs) : this.#recheckMs
     const lacking = isLeased ? lackingUnits(part, 'all', answered) : Infinity
@@ -207,6 +252,8 @@ export interface RememberOptions {
 
 /** What the limiter adds to them. */
 interface DenialsOptions extends RememberOptions {
+  /** As in DenialTally. */
+  readonly by: string
   /** The longest that a request waits for the store, in ms. */
   readonly deadlineMs: number
   /** The clock that the store counts by, in ms, if that is a test's. Default: the time since the process started. */

@@ -1,4 +1,5 @@
 import type { LimitSet } from '../../plans/limit/limit-set.js'
+import { isDenying } from '../../plans/limit/overage-limit.js'
 import { UNKNOWN } from '../../requests/request.js'
 import type { LimitOutcome, Outcome } from '../../stores/contract.js'
 
@@ -12,7 +13,7 @@ export interface RememberedDenial {
   readonly sentAt: number
   /** When the reply was read. The store decided no later, so after `arrivedAt` and the wait it fits. */
   readonly arrivedAt: number
-  /** Until then some limit has no unit left. So no request can pass, and the other limits do not change either. */
+  /** Until then some limit that denies has no unit left. So no request can pass, and the other limits do not change either. */
   readonly stillUntil: number
   /** It denies until then. Afterwards the cost may fit, or the store has not confirmed the denial. */
   until: number
@@ -43,9 +44,11 @@ export function rememberDenial(learnt: Learnt): RememberedDenial | undefined {
   const { outcome, sentAt, arrivedAt } = learnt
   let fitsAt = sentAt
   let stillUntil = sentAt
-  for (const { wait, remaining, reset } of outcome.limits) {
+  for (const [i, { wait, remaining, reset }] of outcome.limits.entries()) {
     fitsAt = Math.max(fitsAt, isNever(wait) ? Infinity : sentAt + wait / 1000)
-    if (remaining === 0) stillUntil = Math.max(stillUntil, sentAt + reset / 1000)
+    const limit = learnt.set.limits[i]
+    if (remaining === 0 && (!limit || isDenying(limit)))
+      stillUntil = Math.max(stillUntil, sentAt + reset / 1000)
   }
   const recheckAt = sentAt + learnt.recheckMs
   if (arrivedAt >= Math.min(fitsAt, recheckAt)) return undefined
@@ -83,11 +86,14 @@ function reportAt(denial: RememberedDenial, now: number): void {
     reportedUntil = Math.min(reportedUntil, now + (rest - 1000 * (Math.ceil(rest / 1000) - 1)) / 1000)
     return now < sentAt + us / 1000 ? rest : 0
   }
-  const limits = outcome.limits.map(({ wait, remaining, reset }): LimitOutcome => {
+  const limits = outcome.limits.map(({ wait, remaining, reset, block, over }): LimitOutcome => {
     const waitNow = isNever(wait) ? wait : left(wait)
     const resetNow = left(reset)
     const isCertain = now < stillUntil && (reset === 0 || resetNow > 0)
-    return { wait: waitNow, remaining: isCertain ? remaining : UNKNOWN, reset: resetNow }
+    const told = { wait: waitNow, remaining: isCertain ? remaining : UNKNOWN, reset: resetNow }
+    const limit = over === undefined ? told : { ...told, over }
+    const endsInUs = block ? left(block.endsInUs) : 0
+    return block && endsInUs > 0 ? { ...limit, block: { endsInUs, level: block.level } } : limit
   })
   denial.reported = { at: outcome.at + ageUs, limits }
   denial.reportedAt = now
@@ -99,9 +105,10 @@ function endOfCertainty({ outcome, sentAt, stillUntil }: RememberedDenial, now: 
   let next = Infinity
   const note = (at: number): void => void (at > now && at < next && (next = at))
   note(stillUntil)
-  for (const { wait, reset } of outcome.limits) {
+  for (const { wait, reset, block } of outcome.limits) {
     note(sentAt + wait / 1000)
     note(sentAt + reset / 1000)
+    if (block) note(sentAt + block.endsInUs / 1000)
   }
   return next
 }

@@ -39,7 +39,7 @@ export class InFlight implements Feature, SlotsOwner {
     return this.#keys
   }
 
-  /** The same request with the slots that it asks for, which the caller concludes once; the request itself if it asks for none. */
+  /** The request with the slots that it asks for, or unchanged if it asks for none. The caller concludes the slots once. */
   prepare(request: Request): Request {
     if (!takesSlots(request)) return request
     const inFlight = new HeldSlots(this)
@@ -112,10 +112,10 @@ export class InFlight implements Feature, SlotsOwner {
     this.#reports.end()
   }
 
-  concluded(slots: KeySlots, isAllowed: boolean, isGiven: boolean): void {
+  concluded(slots: KeySlots, isHeld: boolean, isGiven: boolean): void {
     slots.pending -= 1
-    if (isAllowed) this.#held += 1
-    if (isAllowed !== isGiven) slots.hold(isAllowed ? 1 : -1)
+    if (isHeld) this.#held += 1
+    if (isHeld !== isGiven) slots.hold(isHeld ? 1 : -1)
     this.#reports.settle(slots)
   }
 

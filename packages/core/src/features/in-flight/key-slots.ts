@@ -210,9 +210,10 @@ export interface SlotsOwner {
   /**
    * A request is decided.
    *
+   * @param isHeld  whether it is in flight, and counted
    * @param isGiven whether the store gave it a slot
    */
-  concluded(slots: KeySlots, isAllowed: boolean, isGiven: boolean): void
+  concluded(slots: KeySlots, isHeld: boolean, isGiven: boolean): void
   released(slots: KeySlots): void
 }
 
@@ -220,6 +221,7 @@ export interface SlotsOwner {
 const NOT_ASKED = 0
 const GIVEN = -1
 const NOT_GIVEN = -2
+const NOT_COUNTED = -3
 
 /** The slots of one request: one of each key that counts requests in flight. */
 export class HeldSlots implements RequestSlots {
@@ -258,6 +260,8 @@ export class HeldSlots implements RequestSlots {
    * @param sentAtMs when it was asked, in ms since the process started
    */
   granted(slots: KeySlots, outcome: LimitOutcome, sentAtMs: number): boolean {
+    // The limit only observes and is full. The request then runs without a slot.
+    if (outcome.wouldWait !== undefined) return this.#refused(slots, outcome, NOT_COUNTED)
     const at = this.#answeredBy(slots, GIVEN)
     if (at > NOT_ASKED) slots.granted(at, outcome, sentAtMs)
     return at > NOT_ASKED
@@ -265,7 +269,11 @@ export class HeldSlots implements RequestSlots {
 
   /** The store has given no slot. Returns false if the request was decided before. */
   denied(slots: KeySlots, outcome: LimitOutcome): boolean {
-    const at = this.#answeredBy(slots, NOT_GIVEN)
+    return this.#refused(slots, outcome, NOT_GIVEN)
+  }
+
+  #refused(slots: KeySlots, outcome: LimitOutcome, how: number): boolean {
+    const at = this.#answeredBy(slots, how)
     if (at > NOT_ASKED) slots.denied(at, outcome)
     return at > NOT_ASKED
   }
@@ -277,9 +285,9 @@ export class HeldSlots implements RequestSlots {
     this.#isHeld = isAllowed
     for (const [i, slots] of this.#all.entries()) {
       const at = this.#asked[i] as number
-      this.#asked[i] = NOT_ASKED
+      if (at !== NOT_COUNTED) this.#asked[i] = NOT_ASKED
       if (at > NOT_ASKED) slots.failed(at)
-      this.#owner.concluded(slots, isAllowed, at === GIVEN)
+      this.#owner.concluded(slots, isAllowed && at !== NOT_COUNTED, at === GIVEN)
     }
   }
 
@@ -287,8 +295,13 @@ export class HeldSlots implements RequestSlots {
   release(): boolean {
     if (!this.#isHeld) return false
     this.#isHeld = false
-    for (const slots of this.#all) this.#owner.released(slots)
-    return true
+    let hasReleased = false
+    for (const [i, slots] of this.#all.entries()) {
+      if (this.#asked[i] === NOT_COUNTED) continue
+      this.#owner.released(slots)
+      hasReleased = true
+    }
+    return hasReleased
   }
 
   #answeredBy(slots: KeySlots, how: number): number {

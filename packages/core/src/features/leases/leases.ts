@@ -112,10 +112,10 @@ export class Leases implements Feature {
   }
 
   forget(reason: ForgetReason, keys?: readonly string[]): void {
-    if (reason === 'changed') return
-    if (reason === 'plans') return this.#endAll()
+    if (reason === 'changed' || reason === 'unblocked' || reason === 'renewed') return
+    if (!keys) return this.#endAll()
     const now = this.#clock()
-    for (const key of keys ?? []) this.#holders.get(key)?.forget(now)
+    for (const key of keys) this.#holders.get(key)?.forget(now)
   }
 
   stop(): void {

@@ -1,10 +1,12 @@
 import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
-import type { Decision } from '../../limiter/decision/decision.js'
+import type { Block, Decision } from '../../limiter/decision/decision.js'
 import { limitsOf } from '../../limiter/settle/settlement.js'
 import type { HttpAdapter } from '../adapter.js'
 import { toSeconds } from '../headers.js'
 import type { RateLimitOptions } from '../options.js'
 import {
+  type DenialOptions,
+  type Said,
   mediaTypeFor,
   renderBody,
   renderProblem,
@@ -35,7 +37,7 @@ export class DenialAnswers<Req, Res> {
   constructor(adapter: HttpAdapter<Req, Res>, options: RateLimitOptions<Req, Res>) {
     this.#adapter = adapter
     this.#options = options
-    this.#bodies = new DenialBodies(options.namePlan)
+    this.#bodies = new DenialBodies(options)
   }
 
   /** Returns false: the request does not continue. */
@@ -51,14 +53,15 @@ export class DenialAnswers<Req, Res> {
       return false
     }
     return chain(body(decision, req), (made) => {
-      if (!adapter.isSent(res)) adapter.end(res, { ...renderBody(statusFor(decision), made), decision })
+      if (!adapter.isSent(res))
+        adapter.end(res, { ...renderBody(statusFor(decision, this.#options), made), decision })
       return false
     })
   }
 
   /** Leaves the answer to `onDenied`. If that throws, the preset status is undone: the answer to the error has its own. */
   #leaveTo(onDenied: OnDenied<Req, Res>, { req, res, decision }: Denied<Req, Res>): MaybePromise<boolean> {
-    const preset = statusFor(decision)
+    const preset = statusFor(decision, this.#options)
     const before = this.#adapter.setStatus(res, preset)
     const fail = (error: unknown): never => {
       const status = this.#adapter.setStatus(res, before)
@@ -99,16 +102,16 @@ interface Latest {
  * requests costs little.
  */
 export class DenialBodies {
-  readonly #namePlan: boolean | undefined
+  readonly #options: DenialOptions
   #ofLimits = new WeakMap<object, Map<string, Rendered>>()
+  readonly #ofBlocks = new Map<string, Rendered>()
   #size = 0
   /** Most denials in a flood are like the one before, and building a key for each would take longer than the rest. */
   #latest: Latest | undefined
   readonly #types = new Map<string, ProblemType>()
 
-  /** @param namePlan whether the text may contain the name of the plan */
-  constructor(namePlan: boolean | undefined) {
-    this.#namePlan = namePlan
+  constructor(options: DenialOptions) {
+    this.#options = options
   }
 
   /**
@@ -117,7 +120,9 @@ export class DenialBodies {
    */
   render(decision: Decision, retry: Retry | undefined, accept: string | undefined): Rendered {
     const type = this.#typeFor(accept)
-    const said = { retry, namePlan: this.#namePlan }
+    const { namePlan, blockedStatus, nameReason } = this.#options
+    const said = { retry, namePlan, blockedStatus, nameReason }
+    if (retry && decision.block) return this.#renderBlock(decision, type, { ...said, retry })
     const limits = retry && isKept(decision, retry) ? limitsOf(decision) : undefined
     if (!limits) return renderProblem(decision, type, said)
     const { cost, violated } = decision
@@ -130,6 +135,20 @@ export class DenialBodies {
     const made =
       this.#ofLimits.get(limits)?.get(key) ?? this.#keep(limits, key, renderProblem(decision, type, said))
     this.#latest = { limits, seconds, cost, type, violated: violated[0], made }
+    return made
+  }
+
+  /** A long block's text has its end, and no wait. */
+  #renderBlock(decision: Decision, type: ProblemType, said: Said & { readonly retry: Retry }): Rendered {
+    const { until, reason = '' } = decision.block as Block
+    const { waitMs } = said.retry
+    const seconds = waitMs > LONGEST_WAIT_IN_WORDS_MS ? 0 : toSeconds(waitMs)
+    const key = `${seconds} ${Number(until)} ${type} ${reason}`
+    const known = this.#ofBlocks.get(key)
+    if (known) return known
+    if (this.#ofBlocks.size >= MOST_BODIES) this.#ofBlocks.clear()
+    const made = renderProblem(decision, type, said)
+    this.#ofBlocks.set(key, made)
     return made
   }
 

@@ -1,8 +1,9 @@
+import { ConfigError } from '../../base/errors.js'
 import { needBoolean, needWhole } from '../../base/options.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import type { HttpDenial } from '../adapter.js'
 import { toPolicyName, toSeconds, type HeaderAccess } from '../headers.js'
-import { detailFor } from './detail.js'
+import { detailFor, untilFor } from './detail.js'
 
 /** How denials are answered. */
 export interface DenialOptions {
@@ -22,16 +23,24 @@ export interface DenialOptions {
    * these subjects a `label` to hide it there. Default: true.
    */
   readonly namePlan?: boolean | undefined
+  /** The status for subjects that are blocked. With a block that ends, `Retry-After` is sent as well. Default: 403. */
+  readonly blockedStatus?: 403 | 429 | undefined
+  /** Whether the body for a blocked subject has the `reason` that was passed to `limiter.block`. Default: false. */
+  readonly nameReason?: boolean | undefined
 }
 
 const LONGEST_JITTER_MS = 3_600_000
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** @throws {ConfigError} when an option is wrong */
-export function checkDenialOptions({ retryJitterMs, maxRetryAfterMs, namePlan }: DenialOptions): void {
+export function checkDenialOptions(options: DenialOptions): void {
+  const { retryJitterMs, maxRetryAfterMs, namePlan, blockedStatus = 403, nameReason } = options
   needWhole('retryJitterMs', retryJitterMs, { of: 'ms', least: 0, most: LONGEST_JITTER_MS })
   needWhole('maxRetryAfterMs', maxRetryAfterMs, { of: 'ms', least: 1000 })
   needBoolean('namePlan', namePlan)
+  needBoolean('nameReason', nameReason)
+  if (blockedStatus === 403 || blockedStatus === 429) return
+  throw ConfigError.wrong('blockedStatus', blockedStatus, '403 or 429')
 }
 
 /** When a denied client may retry. */
@@ -82,6 +91,8 @@ export interface Problem {
     | 'rate_limit_unavailable'
     | 'blocked'
     | 'overloaded'
+  /** Why a subject is blocked, with `nameReason`. */
+  readonly reason?: string
 }
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
@@ -113,10 +124,23 @@ const PROBLEMS: { readonly [Reason in NonNullable<Decision['reason']>]?: Problem
 
 /**
  * The status of a denial: 429 by a limit, 503 when the store could not answer or the process is overloaded, 403 for a
- * subject that is blocked.
+ * subject that is blocked, unless `blockedStatus` says otherwise.
  */
-export function statusFor({ reason }: Decision): Problem['status'] {
+export function statusFor({ reason }: Decision, { blockedStatus = 403 }: DenialOptions): Problem['status'] {
+  if (reason === 'blocked') return blockedStatus
   return (reason && PROBLEMS[reason]?.status) ?? 429
+}
+
+function blockedProblem({ block }: Decision, { retry, blockedStatus = 403, nameReason }: Said): Problem {
+  const { type, title, detail } = PROBLEMS.blocked as Problem
+  return {
+    type,
+    title: blockedStatus === 403 ? title : 'Too Many Requests',
+    status: blockedStatus,
+    detail: retry && block ? `${detail.slice(0, -1)} ${untilFor(block, retry.waitMs)}.` : detail,
+    code: 'blocked',
+    ...(nameReason && block?.reason !== undefined && { reason: block.reason }),
+  }
 }
 
 /** A denial's status, media type and body. */
@@ -128,30 +152,34 @@ export type ProblemType = (typeof OFFERED)[number]
 const OFFERED = ['application/problem+json', 'application/json', 'text/plain', 'text/html'] as const
 const PLAIN = 'text/plain; charset=utf-8'
 
-/**
- * Renders the problem of a denial as JSON or as plain text.
- *
- * @param retry    undefined when waiting would not help
- * @param namePlan whether the text may contain the name of the plan
- */
-export function renderProblem(
-  decision: Decision,
-  type: ProblemType,
-  { retry, namePlan = true }: { readonly retry: Retry | undefined; readonly namePlan: boolean | undefined },
-): Rendered {
-  const problem: Problem = (decision.reason && PROBLEMS[decision.reason]) ?? {
-    type: `${TYPES}quota-exceeded`,
-    title: 'Quota Exceeded',
-    status: 429,
-    detail: detailFor(decision, retry?.waitMs, namePlan),
-    'violated-policies': decision.violated.map(toPolicyName),
-    code: retry ? 'rate_limit_exceeded' : 'cost_exceeds_quota',
-  }
+/** What a denial may say. */
+export interface Said extends Pick<DenialOptions, 'namePlan' | 'blockedStatus' | 'nameReason'> {
+  /** Undefined when waiting would not help. */
+  readonly retry: Retry | undefined
+}
+
+/** Renders the problem of a denial as JSON or as plain text. */
+export function renderProblem(decision: Decision, type: ProblemType, said: Said): Rendered {
+  const problem = decision.reason === 'blocked' ? blockedProblem(decision, said) : problemFor(decision, said)
   const { status, title, detail } = problem
   if (type === 'application/problem+json' || type === 'application/json') {
     return { status, contentType: type, body: JSON.stringify(problem) }
   }
-  return { status, contentType: PLAIN, body: `${title}. ${detail}\n` }
+  const why = problem.reason === undefined ? '' : ` Reason: ${problem.reason}`
+  return { status, contentType: PLAIN, body: `${title}. ${detail}${why}\n` }
+}
+
+function problemFor(decision: Decision, { retry, namePlan = true }: Said): Problem {
+  return (
+    (decision.reason && PROBLEMS[decision.reason]) ?? {
+      type: `${TYPES}quota-exceeded`,
+      title: 'Quota Exceeded',
+      status: 429,
+      detail: detailFor(decision, retry?.waitMs, namePlan),
+      'violated-policies': decision.violated.map(toPolicyName),
+      code: retry ? 'rate_limit_exceeded' : 'cost_exceeds_quota',
+    }
+  )
 }
 
 /** Renders a body made by the user's `body` function: a string as plain text, anything else as JSON. */

@@ -1,10 +1,10 @@
 import { UNIT_MS } from '../../base/duration.js'
 import { zoneOf } from '../../calendar/time-zone.js'
-import type { Decision } from '../../limiter/decision/decision.js'
+import type { Block, Decision } from '../../limiter/decision/decision.js'
 import { findDenial, type Denial, type DenyingLimit } from '../../limiter/decision/denial.js'
 import { OWN_LIMITS } from '../../plans/own-limits.js'
 
-const { s: SECOND, min: MINUTE, h: HOUR, d: DAY, week: WEEK, month: MONTH } = UNIT_MS
+const { s: SECOND, min: MINUTE, h: HOUR, d: DAY, week: WEEK, month: MONTH, year: YEAR } = UNIT_MS
 
 const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ['day', DAY],
@@ -54,6 +54,12 @@ function whenFor({ limits, atMs }: Denial, waitMs: number): { after: string } | 
     first,
   )
   return { on: dateInWords(startFor(atMs) + waitMs, longest?.timeZone ?? 'UTC') }
+}
+
+/** How long a block still lasts: `for 12 minutes`, or until when. */
+export function untilFor({ until }: Block, waitMs: number): string {
+  if (waitMs <= LONGEST_WAIT_IN_WORDS_MS) return `for ${waitInWords(waitMs)}`
+  return `until ${dateInWords(Number(until), 'UTC')}`
 }
 
 /** If the clocks of the store and this process differ by more than this, one of them is wrong. */
@@ -119,11 +125,12 @@ export function plural(count: number, noun: string): string {
 /**
  * The words that follow a quota: `a minute`, `in 15 minutes`, `a month`.
  *
- * @param timeZone of a calendar window; with it, 30 days mean a calendar month
+ * @param timeZone of a calendar window; with it, 30 days mean a calendar month, and 365 days a year
  */
 export function perWindow(windowMs: number, timeZone: string | undefined): string {
   if (windowMs === WEEK) return 'a week'
   if (windowMs === MONTH && timeZone !== undefined) return 'a month'
+  if (windowMs === YEAR && timeZone !== undefined) return 'a year'
   const [unit, ms] = UNITS.find(([, length]) => windowMs % length === 0) ?? ['millisecond', 1]
   const count = windowMs / ms
   if (count > 1) return `in ${plural(count, unit)}`

@@ -39,7 +39,15 @@ const onRecord: HeaderAccess<Headers> = {
   setHeader: (headers, name, value) => void (headers[name] = value),
 }
 
-const ANSWER_OPTIONS = ['accept', 'headers', 'retryJitterMs', 'maxRetryAfterMs', 'namePlan']
+const ANSWER_OPTIONS = [
+  'accept',
+  'headers',
+  'retryJitterMs',
+  'maxRetryAfterMs',
+  'namePlan',
+  'blockedStatus',
+  'nameReason',
+]
 
 /**
  * Turns a decision into the status, headers and body that adapters send, for servers that have no adapter.
@@ -58,7 +66,7 @@ export function toHttpResponse(decision: Decision, options: HttpResponseOptions 
   const retry = retryFor(decision, options)
   writeDenial(retry, onRecord, headers)
   const type = mediaTypeFor(options.accept ?? undefined)
-  const { status, contentType, body } = renderProblem(decision, type, { retry, namePlan: options.namePlan })
+  const { status, contentType, body } = renderProblem(decision, type, { ...options, retry })
   headers['Content-Type'] = contentType
   return { status, headers, body }
 }

@@ -5,9 +5,9 @@ import type { Decision } from '../../limiter/decision/decision.js'
 import { toHttpResponse, type HttpResponseOptions } from './http-response.js'
 
 /**
- * Answers a denied upgrade request (WebSocket) as the middleware would, and closes the connection. Sends 429, or 503 when
- * the store could not answer, with `Retry-After` and the usual headers and body. For a server's `upgrade` event, which has
- * a raw socket instead of a response.
+ * Answers a denied upgrade request (WebSocket) as the middleware would, and closes the connection. Sends 429, 403 for a
+ * blocked subject, or 503 when the store could not answer, with `Retry-After` and the usual headers and body. For a
+ * server's `upgrade` event, which has a raw socket instead of a response.
  *
  * @param socket the socket of the event; HTTP/1.1 only
  * @throws {ConfigError} when an option is wrong

@@ -6,7 +6,10 @@ import { isIpSubject } from '../../requests/subject/address.js'
 import type { HttpAdapter, ResponseEnd } from '../adapter.js'
 import { isByAddress, isSomebody, type Identified, type Identify } from './identify.js'
 
-/** Of so many requests without a subject, one is looked at again: drawn at random, since a client may call routes in turn. */
+/**
+ * One in this many requests without a subject is looked at again. It is drawn at random, since a client may call routes in
+ * turn.
+ */
 const ONE_IN = 5
 /** The most requests that are looked at in the life of a process: `identify` may cost a database query. */
 const MOST_LOOKS = 50
@@ -93,15 +96,26 @@ export class IdentityWatch<Req extends object> {
     }
   }
 
+  /** Whether `identify` finds a subject now. Undefined if it throws: its first call has shown the application what it throws. */
+  async findsSubject(req: Req): Promise<boolean | undefined> {
+    try {
+      const found = [await this.#identify(req)].flat() as readonly Identified[]
+      return found.some(isSomebody)
+    } catch {
+      return undefined
+    }
+  }
+
   /** Never rejects: the request was decided long ago, and its errors with it. */
   async #look(req: Req, { status, isAborted }: ResponseEnd): Promise<void> {
     // For a request that was denied or failed, authentication may not have run.
     if (isAborted || !(Number(status) < 400)) return
+    const isNamed = await this.findsSubject(req)
+    if (isNamed === undefined) return
     try {
-      const found = [await this.#identify(req)].flat() as readonly Identified[]
-      this.#note({ route: this.#routeFor(req), isNamed: found.some(isSomebody) })
+      this.#note({ route: this.#routeFor(req), isNamed })
     } catch {
-      // The first call of `identify` has shown the application what it throws.
+      // A request whose URL is no text any more says nothing of its route.
     }
   }
 

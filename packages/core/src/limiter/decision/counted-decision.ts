@@ -1,28 +1,34 @@
 import { NEVER } from '../../algorithms/implementation.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
-import {
-  type Part,
-  type Request,
-  UNKNOWN,
-  type Verdict,
-  isTaken,
-  ownersOf,
-  toVerdict,
-} from '../../requests/request.js'
+import { type Request, type Verdict, isBlocked, isTaken, toVerdict } from '../../requests/request.js'
 import type { LimitOutcome, Outcome } from '../../stores/contract.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
 import {
+  type Block,
   type Decision,
   type DecisionSource,
   type DenialReason,
   type LimitState,
+  type ObservedLimit,
   NONE,
-  NO_LIMITS,
   RETRY_AFTER_FAILURE_MS,
 } from './decision.js'
-import { shareOfUnits } from '../../base/options.js'
-import { capacityOf, scaleLimit } from '../../plans/limit/limit-set.js'
+import {
+  denying,
+  denyingLimits,
+  denyingOwners,
+  limitsIn,
+  limitsReportedBy,
+  ownersReportedBy,
+  reportedParts,
+  toLimitStates,
+  toLimitStatesOfAll,
+  toMs,
+  toObserved,
+  toStatesOfOutcome,
+  toStatesOfShares,
+} from './limit-states.js'
 
 /** A decision by limits that the store or this process counts. */
 export class CountedDecision implements Decision {
@@ -38,6 +44,9 @@ export class CountedDecision implements Decision {
   declare readonly reason?: DenialReason
   declare readonly waitedMs?: number
   declare readonly localLimits?: readonly LimitState[]
+  declare readonly override?: true
+  declare readonly block?: Block
+  declare readonly observed?: readonly ObservedLimit[]
   // What a refund needs. Kept apart from the fields above, which users can change.
   readonly #request: Request
   /** The store's, if it decided the request in one step. Verdicts are then made only when they are asked for. */
@@ -60,17 +69,23 @@ export class CountedDecision implements Decision {
       this.violated = isAllowed ? NONE : violatedNames(outcome, limits)
       this.retryAfterMs = isAllowed ? 0 : toRetryAfterMs(outcome)
       this.source = 'store'
-      if (!isAllowed) this.reason = toReason('store', this.retryAfterMs)
+      if (!isAllowed) this.reason = toReason('store', outcome, this.retryAfterMs)
     } else {
       this.limits = denial ? toLimitStates(denial) : toLimitStatesOfAll(request, origin.verdicts)
       this.violated = denial?.outcome ? violatedNames(denial.outcome, limitsIn(denial)) : NONE
       this.retryAfterMs = denial ? toRetryAfterMs(denial.outcome) : 0
       this.source = (denial ?? findWeakest(origin.verdicts)).source
-      if (denial) this.reason = toReason(denial.source, this.retryAfterMs)
+      if (denial) this.reason = toReason(denial.source, denial.outcome, this.retryAfterMs)
       const waitedMs = this.source === 'place' ? origin.verdicts[0]?.waitedMs : undefined
       if (waitedMs !== undefined) this.waitedMs = waitedMs
       if (this.source === 'local') this.localLimits = toStatesOfShares(denial ? [denial] : origin.verdicts)
     }
+    if (plan.isOverridden) this.override = true
+    const block = this.reason === 'blocked' ? blockIn(verdictsFor(request, outcome, origin)) : undefined
+    if (block) this.block = block
+    const mayObserve = request.isLenient && isAllowed
+    const observed = mayObserve ? toObserved(request, verdictsFor(request, outcome, origin)) : undefined
+    if (observed?.length) this.observed = observed
     this.#request = request
     this.#outcome = outcome
     this.#origin = origin
@@ -108,13 +123,12 @@ export class CountedDecision implements Decision {
    * cached.
    */
   static limitsOf(decision: CountedDecision): readonly Limit[] {
-    const { limits } = decision.#request
+    const limits = denyingLimits(decision.#request)
     if (decision.#outcome) return limits
     const denial = CountedDecision.findDenial(decision)
     if (denial) return limitsReportedBy(denial)
-    return decision.limits.length === limits.length
-      ? limits
-      : reportedParts(CountedDecision.verdictsOf(decision)).flatMap((part) => part.limits)
+    if (decision.limits.length === limits.length) return limits
+    return denying(reportedParts(CountedDecision.verdictsOf(decision)).flatMap((part) => part.limits))
   }
 
   /** The subject of each of those limits. */
@@ -123,7 +137,7 @@ export class CountedDecision implements Decision {
     if (denial) return ownersReportedBy(denial)
     const reported = reportedParts(CountedDecision.verdictsOf(decision))
     const { parts } = decision.#request
-    return ownersOf(parts.filter((part) => reported.includes(part)))
+    return denyingOwners(parts.filter((part) => reported.includes(part)))
   }
 
   static takenBy(decision: CountedDecision): number {
@@ -159,6 +173,7 @@ const STRENGTH: Readonly<Record<Verdict['source'], number>> = {
   open: 1,
   closed: 2,
   unlimited: 3,
+  rule: 3,
   blocked: 3,
   store: 4,
   place: 4,
@@ -171,11 +186,17 @@ export function findWeakest(verdicts: readonly Verdict[]): Verdict {
   return verdicts.reduce((weakest, one) => (STRENGTH[one.source] < STRENGTH[weakest.source] ? one : weakest))
 }
 
-/** The names of the limits that denied. */
+/** The names of the limits that denied; not those of a blocked key, which a block denied. */
 function violatedNames(outcome: Outcome, limits: readonly Limit[]): readonly string[] {
+  if (isBlocked(outcome))
+    return limits.filter((_, i) => isViolated(outcome.limits[i])).map(({ name }) => name)
   // Most often it is the only limit.
   if (limits.length === 1) return [(limits[0] as Limit).name]
   return limits.filter((_, i) => outcome.limits[i]?.wait !== 0).map(({ name }) => name)
+}
+
+function isViolated(limit: LimitOutcome | undefined): boolean {
+  return limit?.wait !== 0 && !limit?.block
 }
 
 /** ms until the request fits; null when it never can. */
@@ -189,8 +210,13 @@ function toRetryAfterMs(outcome: Outcome | undefined): number | null {
   return toMs(worst)
 }
 
-function toReason(source: Verdict['source'], retryAfterMs: number | null): DenialReason {
+function toReason(
+  source: Verdict['source'],
+  outcome: Outcome | undefined,
+  retryAfterMs: number | null,
+): DenialReason {
   if (source === 'closed') return 'store-unavailable'
+  if (outcome && isBlocked(outcome)) return 'blocked'
   return retryAfterMs === null ? 'cost-exceeds-quota' : 'quota-exceeded'
 }
 
@@ -203,110 +229,14 @@ export interface Origin {
   readonly verdicts: readonly Verdict[]
 }
 
-/**
- * The limits that a decision reports: only those that the store counted. A local share does not show what is left of the
- * plan.
- */
-function toLimitStates(verdict: Verdict): readonly LimitState[] {
-  const { source, outcome, step } = verdict
-  if (source === 'cache' && outcome) return toCertainStates(verdict, outcome)
-  if (source !== 'store' || !outcome) return NO_LIMITS
-  return toStatesOfOutcome(outcome, step.limits)
-}
-
-/** The limits of a store's outcome. */
-function toStatesOfOutcome({ limits }: Outcome, of: readonly Limit[]): readonly LimitState[] {
-  // Made with the first state, without a closure: an empty list reserves 17 places at the first push.
-  const states = [toLimitState(limits[0] as LimitOutcome, of[0] as Limit)]
-  for (let i = 1; i < limits.length; i += 1) {
-    states.push(toLimitState(limits[i] as LimitOutcome, of[i] as Limit))
+/** The block that came by itself, if one denied the request. */
+function blockIn(verdicts: readonly Verdict[]): Block | undefined {
+  const { step, parts = step.parts, outcome } = denialIn(verdicts) as Verdict
+  for (const [{ subject }, limits] of outcome ? limitsByPart(parts, outcome.limits) : []) {
+    const block = limits[0]?.block
+    if (!outcome || !block) continue
+    const until = new Date(Math.ceil((outcome.at + block.endsInUs) / 1000))
+    return { of: String(subject.id), until, level: block.level }
   }
-  return states
-}
-
-/** Where this process's shares of the limits stand, if it limited alone. */
-function toStatesOfShares(verdicts: readonly Verdict[]): readonly LimitState[] {
-  return verdicts.flatMap((verdict) => {
-    const { source, share, outcome } = verdict
-    if (source !== 'local' || share === undefined || !outcome) return NO_LIMITS
-    const { limits, at } = outcome
-    const of = limitsIn(verdict).map((limit) => toShareOfLimit(limit, share, at / 1000))
-    return limits.map((limit, i) => toLimitState(limit, of[i] as Limit))
-  })
-}
-
-function toShareOfLimit(limit: Limit, share: number, nowMs: number): Limit {
-  const compiled = scaleLimit(limit.compiled, share)
-  return {
-    ...limit,
-    quota: shareOfUnits(limit.quota, share),
-    capacity: capacityOf(compiled, nowMs),
-    compiled,
-  }
-}
-
-/** A remembered denial reports only numbers that are still certain. */
-function toCertainStates(verdict: Verdict, { limits }: Outcome): readonly LimitState[] {
-  const of = limitsIn(verdict)
-  const states: LimitState[] = []
-  for (let i = 0; i < limits.length; i += 1) {
-    const limit = limits[i] as LimitOutcome
-    if (limit.remaining !== UNKNOWN) states.push(toLimitState(limit, of[i] as Limit))
-  }
-  return states
-}
-
-/** The limits that a denial reports. If these are all limits of the request, decisions share one array. */
-function limitsReportedBy(denial: Verdict): readonly Limit[] {
-  return known(denial, limitsIn(denial))
-}
-
-/** The subject of each of them. */
-function ownersReportedBy(denial: Verdict): readonly Subject[] {
-  return known(denial, ownersOf(denial.parts ?? denial.step.parts))
-}
-
-function known<T>({ outcome }: Verdict, ofEach: readonly T[]): readonly T[] {
-  const limits = outcome?.limits ?? []
-  if (!limits.some(({ remaining }) => remaining === UNKNOWN)) return ofEach
-  return ofEach.filter((_, i) => limits[i]?.remaining !== UNKNOWN)
-}
-
-/** Limits of all steps, in the order of the request's parts. */
-function toLimitStatesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly LimitState[] {
-  if (verdicts.length === 1) return toLimitStates(verdicts[0] as Verdict)
-  const ofPart = new Map<Part, readonly LimitState[]>()
-  for (const verdict of verdicts) {
-    for (const [part, own] of limitsByPart(verdict.step.parts, toLimitStates(verdict))) {
-      // If there are several verdicts on a part, the first is the latest.
-      if (!ofPart.has(part)) ofPart.set(part, own)
-    }
-  }
-  return parts.flatMap((part) => ofPart.get(part) ?? [])
-}
-
-function toLimitState(
-  { remaining, reset }: LimitOutcome,
-  { name, quota, windowMs, capacity }: Limit,
-): LimitState {
-  // A store that users wrote can return any number for `remaining`.
-  const used = Math.max(capacity - remaining, 0)
-  if (windowMs === 0) {
-    return { name, quota, quotaUnit: 'concurrent-requests', windowMs, used, remaining, resetMs: 0 }
-  }
-  return { name, quota, windowMs, used, remaining, resetMs: toMs(reset) }
-}
-
-/** The parts whose limits are reported. */
-function reportedParts(verdicts: readonly Verdict[]): readonly Part[] {
-  return verdicts.flatMap(({ source, step }) => (source === 'store' ? step.parts : []))
-}
-
-function limitsIn({ step, parts }: Verdict): readonly Limit[] {
-  return parts && parts.length < step.parts.length ? parts.flatMap(({ limits }) => limits) : step.limits
-}
-
-/** µs to ms, rounded up so that a client that waits this long is never early. Not negative, even for damaged state. */
-export function toMs(us: number): number {
-  return Math.max(Math.ceil(us / 1000), 0)
+  return undefined
 }

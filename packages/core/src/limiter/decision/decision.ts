@@ -9,7 +9,7 @@ export interface LimitState {
   readonly quota: number
   /** Set for a limit of requests in flight: the value of `qu` in `RateLimit-Policy`. */
   readonly quotaUnit?: 'concurrent-requests'
-  /** Length of the window in ms; a calendar month counts as 30 days. 0 for requests in flight. */
+  /** Length of the window in ms; a calendar month counts as 30 days, and a year as 365. 0 for requests in flight. */
   readonly windowMs: number
   /**
    * Units in use at this moment: the quota minus `remaining`, or for a token bucket its burst minus `remaining`. From 0 to
@@ -23,6 +23,10 @@ export interface LimitState {
    * flight: when one ends is not known.
    */
   readonly resetMs: number
+  /** Set for a limit with the option `overage`: the units used beyond its quota in this window. Then `remaining` is 0. */
+  readonly over?: number
+  /** Set while units of top-ups are left: how many. `remaining` has them, too, and `used` says what is used of the quota. */
+  readonly toppedUp?: number
 }
 
 /**
@@ -30,7 +34,7 @@ export interface LimitState {
  * - `store`: the store. `place`: the store, which booked a place for the request to wait for.
  * - `lease`: this process, with units that it took from the store in advance. `cache`: this process, which repeated a
  *   denial of the store.
- * - `unlimited`, `blocked`: the plan, which needs no store. `list`: the block list.
+ * - `unlimited`, `blocked`: the plan, which needs no store. `list`: the block list. `rule`: a block set by `limiter.block`.
  * - `shed`: this process, because it is overloaded.
  * - `local`, `open`, `closed`: the failure policy, because the store could not answer.
  */
@@ -41,7 +45,8 @@ export type DecisionSource = Verdict['source'] | 'list' | 'shed'
  * - `quota-exceeded`: a limit is used up.
  * - `cost-exceeds-quota`: the request costs more than a limit ever allows.
  * - `store-unavailable`: the store failed, and the failure policy is `closed`.
- * - `blocked`: a subject is on the block list, or its plan is `blocked`.
+ * - `blocked`: a subject is on the block list or blocked by a rule, its plan is `blocked`, or it was denied so often that `blockAfter`
+ *   blocks it.
  * - `overloaded`: this process is overloaded and sheds the plan.
  */
 export type DenialReason =
@@ -50,6 +55,23 @@ export type DenialReason =
   | 'store-unavailable'
   | 'blocked'
   | 'overloaded'
+
+/** A limit that only observes: see the option `mode`. */
+export interface ObservedLimit extends LimitState {
+  /** Whether it would have denied the request. If so, the request took nothing from it. */
+  readonly wouldDeny: boolean
+}
+
+/** A block: one that `limiter.block` set, or one that came by itself. */
+export interface Block {
+  /** The id that is blocked, or the beginning of ids with a `*` behind it. Of a rule with `hashIds`, the hashed id. */
+  readonly of: string
+  readonly until: Date
+  /** Set for a block that came by itself: see the plan option `blockAfter`. How many it had, this one included. */
+  readonly level?: number
+  /** Why, if that was given. */
+  readonly reason?: string
+}
 
 /**
  * The answer to one request.
@@ -74,7 +96,8 @@ export interface Decision {
    *
    * Only limits that the store decided are listed. A denial in several steps lists only those of the step that denied. A
    * denial from memory (`cache`) lists only those whose numbers are certain. The list is empty if the plan is unlimited
-   * or blocked, if the request was served from a lease or waited for a place, and if the store did not answer.
+   * or blocked, if the request was served from a lease or waited for a place, and if the store did not answer. While `blockAfter`
+   * blocks a subject, its limits have nothing left until the end of the block.
    */
   readonly limits: readonly LimitState[]
   /**
@@ -83,12 +106,21 @@ export interface Decision {
    * more may be left of the plan.
    */
   readonly localLimits?: readonly LimitState[]
+  /**
+   * Where the limits stand that only observe (`mode: 'observe'`, or `watch`), and whether they would have denied the request. They are
+   * in no other field. Set if the request was admitted by the store, and has such limits.
+   */
+  readonly observed?: readonly ObservedLimit[]
   /** The names of the limits that denied the request. */
   readonly violated: readonly string[]
   /** ms after which the same request passes if no other request takes units; 0 when allowed, null when it never can pass. */
   readonly retryAfterMs: number | null
   /** Why the request was denied. Set only then. */
   readonly reason?: DenialReason
+  /** The block that denied the request: one that `limiter.block` set, or one that came by itself (`blockAfter`). */
+  readonly block?: Block
+  /** Set if a rule changed the limits of the subject that pays: `plan` is still the name of its own plan. */
+  readonly override?: true
   /** What made the decision. */
   readonly source: DecisionSource
   /** With the source `place`: how long the request waited, in ms. */

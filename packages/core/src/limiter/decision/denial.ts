@@ -1,7 +1,8 @@
 import { NEVER } from '../../algorithms/implementation.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Part } from '../../requests/request.js'
-import { CountedDecision, toMs } from './counted-decision.js'
+import { CountedDecision } from './counted-decision.js'
+import { toMs } from './limit-states.js'
 import type { Decision, LimitState } from './decision.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
 
@@ -36,18 +37,20 @@ export function findDenial(decision: Decision): Denial {
   for (const [part, own] of limitsByPart(verdict.parts ?? verdict.step.parts, limits)) {
     for (const [i, limit] of part.limits.entries()) {
       const wait = own[i]?.wait ?? 0
-      if (wait !== 0) denying.push(denyingLimit(limit, part, wait === NEVER ? null : toMs(wait)))
+      if (wait === 0) continue
+      const { timeZone } = part.set.limits[i] ?? limit.compiled
+      denying.push(denyingLimit(limit, part, { timeZone, waitMs: wait === NEVER ? null : toMs(wait) }))
     }
   }
   return { limits: denying, atMs: Math.floor(at / 1000), isOfShare: (verdict.share ?? 1) < 1 }
 }
 
 function denyingLimit(
-  { quota, windowMs, capacity, compiled }: Limit,
+  { quota, windowMs, capacity }: Limit,
   { planName, place }: Part,
-  waitMs: number | null,
+  when: Pick<DenyingLimit, 'timeZone' | 'waitMs'>,
 ): DenyingLimit {
-  return { quota, windowMs, capacity, timeZone: compiled.timeZone, planName, place, waitMs }
+  return { quota, windowMs, capacity, planName, place, ...when }
 }
 
 function limitsOfCopy({ limits, violated, retryAfterMs: waitMs }: Decision): DenyingLimit[] {

@@ -1,8 +1,10 @@
 import type { Subject } from '../../plans/subject.js'
 import type { Request, Verdict } from '../../requests/request.js'
+import type { BlockInForce } from '../../requests/rule-lookup.js'
 import {
   NO_LIMITS,
   NONE,
+  type Block,
   RETRY_AFTER_FAILURE_MS,
   type Decision,
   type DecisionSource,
@@ -14,15 +16,22 @@ type Uncounted = Exclude<Verdict['source'], 'store' | 'place' | 'cache' | 'lease
 
 /** A decision without counted limits: the plan has none, or the failure policy decided without counting. */
 export function decideWithoutLimits(
-  { subject, plan, cost }: Request,
+  { subject, plan, cost, block }: Request,
   verdict: Pick<Verdict, 'allowed'> & { readonly source: Uncounted },
 ): Decision {
   const decision = new UncountedDecision(subject, plan.name, cost, verdict)
+  if (plan.isOverridden) decision.override = true
   if (verdict.allowed) return decision
   const { source } = verdict
-  decision.retryAfterMs = source === 'blocked' ? null : RETRY_AFTER_FAILURE_MS
-  decision.reason = source === 'blocked' ? 'blocked' : 'store-unavailable'
+  const isBlocked = source === 'blocked' || source === 'rule'
+  decision.retryAfterMs = isBlocked ? (block?.endsInMs ?? null) : RETRY_AFTER_FAILURE_MS
+  decision.reason = isBlocked ? 'blocked' : 'store-unavailable'
+  if (block) decision.block = toShown(block)
   return decision
+}
+
+function toShown({ of, until, reason }: BlockInForce): Block {
+  return reason === undefined ? { of, until } : { of, until, reason }
 }
 
 /** The decision for a subject on the block list, which is checked before any plan. */
@@ -48,6 +57,8 @@ class UncountedDecision implements Decision {
   declare retryAfterMs: number | null
   declare readonly source: DecisionSource
   declare reason?: DenialReason
+  declare block?: Block
+  declare override?: true
 
   constructor(subject: Subject, plan: string, cost: number, { allowed, source }: Answered) {
     this.allowed = allowed

@@ -1,3 +1,4 @@
+import { needMode, type LimitMode } from '../../plans/limit/observing-limit.js'
 import type { PlanOptions } from '../../plans/plans.js'
 import type { Store } from '../../stores/contract.js'
 import { needPolicyOption, type FailurePolicyOption } from '../../plans/failure-policy.js'
@@ -43,6 +44,11 @@ export interface LimiterOptions<Plans extends string = string> extends PlanOptio
   readonly planOf?: PlanOf | undefined
   /** How long answers of `planOf` are remembered, and how long a request waits for one. */
   readonly planCache?: PlanCacheOptions | undefined
+  /**
+   * `observe`: limits deny nothing. Each decision says in `observed` which limits would have denied, and the event `observed` is emitted.
+   * Blocks and `blocked` plans still deny. A plan or a limit can have its own mode. Default: `enforce`.
+   */
+  readonly mode?: LimitMode | undefined
   /** A secret to hash ids with before they reach the store: at least 16 characters, the same in all processes. */
   readonly hashIds?: string | undefined
   /**
@@ -65,6 +71,7 @@ export const LIMITER_OPTIONS: readonly string[] = [
   'defaultPlan',
   'planOf',
   'planCache',
+  'mode',
   'hashIds',
   'warnings',
 ]
@@ -85,6 +92,8 @@ export const ONLY_HTTP_OPTIONS: readonly string[] = [
   'onDenied',
   'maxRetryAfterMs',
   'namePlan',
+  'blockedStatus',
+  'nameReason',
   'eventContext',
   'requestProperty',
 ]
@@ -127,6 +136,7 @@ export function checkLimiterOptions(options: LimiterOptions): void {
   if (typeof options.limit === 'function') throw functionOfRequest()
   const { store, name, onStoreFailure, local, deadlineMs, denials, planOf, planCache, hashIds, warnings } =
     options
+  if (options.mode !== undefined) needMode(options.mode, 'mode')
   if (store !== undefined) checkStore(store, 'store')
   if (name !== undefined) needName('name', name)
   if (onStoreFailure !== undefined) needPolicyOption('onStoreFailure', onStoreFailure)

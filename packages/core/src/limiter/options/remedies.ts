@@ -32,7 +32,7 @@ skipIf skipCondition exclude ignore filter unless when condition executeConditio
 path paths route routes url global -> mount it on those routes alone, or write skip: (req) => ...
 whitelist safelist allowed exempt skipList -> write allowList: [...]
 blacklist denylist banned -> write blockList: [...]
-ban banDuration blockFor onBanReach continueExceeding exponentialBackoff inMemoryBlockOnConsumed inMemoryBlockDuration -> there are no bans, and a refused request counts nothing; to always refuse somebody, write blockList: [...]
+blockAfter ban banDuration blockFor onBanReach continueExceeding exponentialBackoff inMemoryBlockOnConsumed inMemoryBlockDuration -> put it into a plan: plans: { free: { limits: '100/min', blockAfter: { denials: 100, within: '1min', for: ['1min', '1h'] } } }
 skipFailedRequests requestWasSuccessful -> write refundWhen: ({ status = 0 }) => status >= 500; with status >= 400, as there, a client could get units back at will
 skipSuccessfulRequests -> write refundWhen: ({ status, isAborted }) => !isAborted && status < 400
 loadShedding overload -> write shed: ['free']

@@ -25,6 +25,13 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
   if (plan?.set?.wait && !store.holds) {
     throw new ConfigError(path, 'this store books no places for requests: leave wait out, or use redisStore')
   }
+  if (plan?.set?.blockAfter && !store.blocks) {
+    throw new ConfigError(
+      path,
+      'this store counts no denials, so they cannot block anybody: leave blockAfter out, or use redisStore',
+    )
+  }
+  if (plan?.set?.isLenient) needLenient(store, plan, path)
   const missing = plan?.set && unsupportedBy(store, plan.set)
   if (plan && missing !== undefined) throw new ConfigError(path, cannotCount(missing, store, plan))
   const tooLarge = plan?.limits.find(({ quota }) => quota > (store.largestQuota ?? Infinity))
@@ -35,6 +42,18 @@ export function needSupported(store: StoreAbilities, plan: Plan | undefined, pat
   }
   const tooLong = plan?.limits.find(({ compiled }) => compiled.ttlMs > (store.longestTtlMs ?? Infinity))
   if (tooLong) throw new ConfigError(path, cannotKeep(tooLong, store))
+}
+
+/** Refuses limits that deny nothing, if the store cannot count them. */
+function needLenient({ observers, overage }: StoreAbilities, { limits }: Plan, path: string): void {
+  if (!observers && limits.some(({ observes }) => observes)) {
+    const problem = 'this store has no limits that only observe'
+    throw new ConfigError(path, `${problem}: leave mode and watch out, or use redisStore`)
+  }
+  if (!overage && limits.some((limit) => limit.overage)) {
+    const problem = 'this store does not count beyond a quota'
+    throw new ConfigError(path, `${problem}: leave overage out, or use redisStore`)
+  }
 }
 
 function cannotKeep({ name, compiled }: Limit, { longestTtlMs = Infinity }: StoreAbilities): string {

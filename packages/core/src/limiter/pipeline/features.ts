@@ -3,6 +3,7 @@ import { Denials, type RememberOptions } from '../../features/denials/denials.js
 import { InFlight } from '../../features/in-flight/in-flight.js'
 import { NO_LEASES } from '../../features/leases/lease-reporter.js'
 import { Leases } from '../../features/leases/leases.js'
+import { NearLimits } from '../../features/near-limit/near-limit.js'
 import type { Feature, FeatureHost, ForgetReason, GivenBack } from '../../requests/feature.js'
 import type { Request, Verdict } from '../../requests/request.js'
 import type { Answer, Outcome, Store, StoreRequest } from '../../stores/contract.js'
@@ -11,6 +12,7 @@ import type { LimiterStats } from '../report/stats.js'
 
 interface FeaturesOptions {
   readonly store: Store
+  readonly rules: Feature
   readonly denials?: RememberOptions | false | undefined
   /** The longest that a request waits for the store, in ms. */
   readonly deadlineMs: number
@@ -23,23 +25,24 @@ export type MakeFeatures = (host: FeatureHost<ChangeEvents>) => readonly Feature
  * The list of features. A store that answers at once is memory itself, so it needs no leases and no remembered denials. If
  * a test sets the store's time, denials are remembered only if the option `denials` is given.
  */
-export function createFeatures({ store, denials, deadlineMs }: FeaturesOptions): MakeFeatures {
+export function createFeatures({ store, rules, denials, deadlineMs }: FeaturesOptions): MakeFeatures {
   const { synchronous, testClock: clock } = store
   const isOff = denials === false || (clock !== undefined && denials === undefined)
   return (host) => {
-    const always = [plansWithoutLimits, new InFlight(newHolderId(), host)]
+    const always = [rules, plansWithoutLimits, new InFlight(newHolderId(), host), new NearLimits(host, store)]
     if (synchronous) return always
     const leases = new Leases(host, newLeaseId, clock)
     const idleUnits = (key: string): number => leases.idleUnits(key)
     if (isOff) return [...always, leases]
-    return [...always, leases, new Denials({ ...denials, deadlineMs, clock, idleUnits })]
+    return [...always, leases, new Denials({ ...denials, by: newHolderId(), deadlineMs, clock, idleUnits })]
   }
 }
 
-/** Answers for plans that count nothing: those without limits allow, and those that are `blocked` deny. */
+/** Answers where nothing is counted: plans without limits allow, and `blocked` ones deny, as do blocks by rules. */
 const plansWithoutLimits: Feature = {
   answer(request) {
     if (request.parts.length > 0) return undefined
+    if (request.block) return { source: 'rule', allowed: false, step: request }
     const isBlocked = request.isBlocked ?? false
     return { source: isBlocked ? 'blocked' : 'unlimited', allowed: !isBlocked, step: request }
   },
@@ -56,6 +59,7 @@ export class Features {
   readonly #answer: readonly With<'answer'>[]
   readonly #prepare: readonly With<'prepare'>[]
   readonly #learn: readonly With<'learn'>[]
+  readonly #note: readonly With<'note'>[]
   readonly #makeRoom: readonly With<'makeRoom'>[]
   readonly #giveBack: readonly With<'giveBack'>[]
   readonly #forget: readonly With<'forget'>[]
@@ -68,6 +72,7 @@ export class Features {
     this.#answer = having('answer')
     this.#prepare = having('prepare')
     this.#learn = having('learn')
+    this.#note = having('note')
     this.#makeRoom = having('makeRoom')
     this.#giveBack = having('giveBack')
     this.#forget = having('forget')
@@ -88,6 +93,10 @@ export class Features {
 
   learn(request: Request, outcome: Outcome, sentAtMs: number, isPeek: boolean): void {
     for (const feature of this.#learn) feature.learn(request, outcome, sentAtMs, isPeek)
+  }
+
+  note(request: Request, outcome: Outcome): void {
+    for (const feature of this.#note) feature.note(request, outcome)
   }
 
   makeRoom(request: Request, outcome: Outcome): Promise<unknown> | undefined {

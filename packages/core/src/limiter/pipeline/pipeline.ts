@@ -1,10 +1,14 @@
+import type { Booking, BookingRequest, Usage, UsageRequest } from '../booking.js'
 import { timingFor } from '../../base/clocks.js'
+import type { StoreError } from '../../base/errors.js'
 import type { MaybePromise } from '../../base/promises.js'
 import { setImmediate } from '../../base/timers.js'
 import type { BreakerState } from '../../failure/guard/shard-guard.js'
 import { newLeaseId } from '../../failure/outbox.js'
 import type { GivenBack } from '../../requests/feature.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
+import type { RuleChanged } from '../../features/rules/rules.js'
+import type { BlockInForce } from '../../requests/rule-lookup.js'
 import { type Request, type Verdict, errorIn, isPlain, toVerdict } from '../../requests/request.js'
 import type { StoreAbilities } from '../../stores/contract.js'
 import { isOutcome } from '../../stores/outcome-check.js'
@@ -21,6 +25,11 @@ import { Amending, type AmendingHost } from '../settle/amending.js'
 import { WaitingRoom, type WaitingHost } from '../waiting/waiting-room.js'
 import { askAfter, askTwice, consumeInTurn, takeUpTo } from './steps.js'
 import { Verdicts, type VerdictsOptions } from './verdicts.js'
+
+export interface PipelineOptions extends VerdictsOptions {
+  /** The rule by which a subject of a request is blocked now. */
+  readonly blockOf: (request: Request) => BlockInForce | undefined
+}
 
 /**
  * Takes a request to its decision. Features answer it if they can. Otherwise they prepare it, the store is asked, and
@@ -39,10 +48,12 @@ export class Pipeline implements AmendingHost, WaitingHost {
   readonly #paced = new PacedPromises()
   /** Shared by all decisions that the store makes in one step. */
   readonly #origin: Origin = { isPeek: false, by: this, verdicts: [] }
+  readonly #blockOf: PipelineOptions['blockOf']
   #closing: Promise<void> | undefined
 
-  constructor(options: VerdictsOptions, reporter: Reporter) {
+  constructor(options: PipelineOptions, reporter: Reporter) {
     const { store } = options
+    this.#blockOf = options.blockOf
     this.store = store
     this.#reporter = reporter
     this.#verdicts = new Verdicts(options, reporter)
@@ -80,8 +91,15 @@ export class Pipeline implements AmendingHost, WaitingHost {
     const room = decision.allowed ? undefined : verdicts.features.makeRoom(request, given)
     if (room) return this.#askAfter(room, toVerdict('store', request, given), sentAtMs)
     if (request.inFlight) holdSlots(decision, request.inFlight)
-    this.#reporter.decision(decision, undefined, request.context as EventContext)
+    this.#report(request, decision)
+    if (!isPlain(request)) verdicts.features.note(request, given)
     return decision
+  }
+
+  #report(request: Request, decision: Decision, failed?: StoreError): void {
+    const context = request.context as EventContext
+    this.#reporter.decision(decision, failed, context)
+    if (request.isLenient) this.#reporter.lenient(decision, context)
   }
 
   #consumeInTurn(request: Request): Promise<Decision> {
@@ -99,7 +117,8 @@ export class Pipeline implements AmendingHost, WaitingHost {
   conclude(request: Request, verdicts: readonly Verdict[]): Decision {
     const decision = createDecision(request, { isPeek: false, by: this, verdicts })
     if (request.inFlight) holdSlots(decision, request.inFlight)
-    this.#reporter.decision(decision, errorIn(verdicts), request.context as EventContext)
+    this.#report(request, decision, errorIn(verdicts))
+    if (!isPlain(request)) this.#verdicts.noteDecided(verdicts)
     return decision
   }
 
@@ -158,8 +177,8 @@ export class Pipeline implements AmendingHost, WaitingHost {
   }
 
   /**
-   * Gives up to so many units back to every limit of a request: those that have counted longest. Returns whether there were
-   * any; false also if the store has not answered yet.
+   * Gives up to this many units back to every limit of a request: those that have counted longest. Returns whether any went
+   * back, and false if the store has not answered yet.
    */
   async refundByKey(request: Request, units: number): Promise<boolean> {
     if (this.#verdicts.isEnded) return false
@@ -178,8 +197,46 @@ export class Pipeline implements AmendingHost, WaitingHost {
     return this.#verdicts.reset(subject)
   }
 
+  /** As Verdicts.unblock. */
+  unblock(subject: SubjectKeys): Promise<boolean> {
+    return this.#verdicts.unblock(subject)
+  }
+
+  /** As Verdicts.book. */
+  async book({ request, marks, change, conclude }: BookingRequest): Promise<Booking> {
+    const booking = conclude(await this.#verdicts.book(request, marks))
+    if (!booking.isRepeated) this.#reporter.emit('booked', change)
+    return booking
+  }
+
+  async usageOf({ request, conclude }: UsageRequest): Promise<Usage> {
+    return conclude(await this.#verdicts.book(request, []))
+  }
+
   plansChanged(): void {
     this.#verdicts.features.forget('plans')
+  }
+
+  /**
+   * Rules about a subject have changed: what this process holds for it ends.
+   *
+   * @param keys all its keys; undefined: this may be any subject
+   */
+  rulesChanged(keys: readonly string[] | undefined): void {
+    this.#verdicts.features.forget('rules', keys)
+    this.#room.turnBlockedAway()
+  }
+
+  instancesAre(count: number): void {
+    this.#verdicts.instancesAre(count)
+  }
+
+  ruleChanged(change: RuleChanged): void {
+    this.#reporter.emit('rule', change)
+  }
+
+  blockOf(request: Request): BlockInForce | undefined {
+    return this.#blockOf(request)
   }
 
   stats(): LimiterStats {
@@ -229,14 +286,18 @@ function createDecision(request: Request, origin: Origin): Decision {
   return new CountedDecision(request, undefined, origin)
 }
 
-type Uncounted = Verdict & { readonly source: 'unlimited' | 'blocked' | 'open' | 'closed' }
+type Uncounted = Verdict & { readonly source: 'unlimited' | 'blocked' | 'rule' | 'open' | 'closed' }
+
+const UNCOUNTED: ReadonlySet<Verdict['source']> = new Set<Uncounted['source']>([
+  ...(['unlimited', 'blocked', 'rule', 'open', 'closed'] as const),
+])
 
 function isUncounted(verdict: Verdict): verdict is Uncounted {
   const { source } = verdict
-  return source === 'unlimited' || source === 'blocked' || source === 'open' || source === 'closed'
+  return UNCOUNTED.has(source)
 }
 
-/** Of so many answers without I/O, one waits for a turn of the event loop. */
+/** One in this many answers without I/O waits for a turn of the event loop. */
 const ANSWERS_A_TURN = 256
 
 /**

@@ -57,6 +57,7 @@ export async function takeUpTo(request: Request, cost: number, verdicts: Verdict
     }
   }
   for (const verdict of ofSteps.flat()) verdicts.decided(verdict)
+  verdicts.noteTaken(ofSteps.flat())
   return least
 }
 

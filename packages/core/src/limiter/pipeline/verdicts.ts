@@ -10,10 +10,18 @@ import { Holds } from '../../features/holds/holds.js'
 import type { FailurePolicyOption } from '../../plans/failure-policy.js'
 import type { FeatureHost, GivenBack } from '../../requests/feature.js'
 import type { SubjectKeys } from '../../requests/request-builder.js'
-import { type Request, type Verdict, toVerdict } from '../../requests/request.js'
+import { type Request, type Verdict, isPlain, toVerdict } from '../../requests/request.js'
 import type { Conclude } from '../../stores/batcher.js'
-import type { Answer, Outcome, RefundRequest, Store, StoreRequest } from '../../stores/contract.js'
-import { isOutcome } from '../../stores/outcome-check.js'
+import type {
+  AccountRequest,
+  Answer,
+  Outcome,
+  RefundRequest,
+  Store,
+  StoreRequest,
+  SubRequest,
+} from '../../stores/contract.js'
+import { isOutcome, limitsByPart } from '../../stores/outcome-check.js'
 import { refundOf } from '../../stores/receipts.js'
 import type { ChangeEvents } from '../report/events.js'
 import type { Reporter } from '../report/reporter.js'
@@ -27,6 +35,8 @@ export interface VerdictsOptions {
   /** What all keys begin with. */
   readonly begin: string
   readonly warn: Warn
+  /** As in FallbackOptions. */
+  readonly areCounted: () => boolean
   readonly features: MakeFeatures
 }
 
@@ -54,7 +64,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     this.store = new StoreAccess(options.store, {
       deadlines: this.deadlines,
       onFailure: (error, requests) => reporter.storeError(error, requests),
-      onLate: (batch, answers) => this.features.late(batch, answers),
+      onLate: (batch, answers) => this.#late(batch, answers),
       onChanged: (keys) => this.features.forget('changed', keys),
       onBreaker: (state, shard, error) => reporter.breaker({ state, shard, error }),
       onFailedProbe: (error, isNews) => reporter.failedProbe(error, isNews),
@@ -98,6 +108,39 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
   learn(step: Request, outcome: Outcome, sentAtMs: number, isPeek = false): void {
     step.inFlight?.answered(step, outcome, sentAtMs)
     if (!this.answersAtOnce) this.features.learn(step, outcome, sentAtMs, isPeek)
+    if (!isPlain(step)) this.#tellBlocks(step, outcome)
+  }
+
+  /** Features note what the store said of a request that is decided. Steps before a denial have given back what they took. */
+  noteDecided(verdicts: readonly Verdict[]): void {
+    const denials = verdicts.filter(({ allowed }) => !allowed)
+    this.noteTaken(denials.length > 0 ? denials : verdicts)
+  }
+
+  /** Features note what the store said of steps. */
+  noteTaken(verdicts: readonly Verdict[]): void {
+    for (const { source, step, outcome } of verdicts) {
+      const isStored = source === 'store' || source === 'place'
+      if (isStored && outcome && !isPlain(step)) this.features.note(step, outcome)
+    }
+  }
+
+  #late(batch: readonly StoreRequest[], answers: readonly Answer[]): void {
+    this.features.late(batch, answers)
+    for (const [i, step] of (batch as readonly Request[]).entries()) {
+      const answer = answers[i]
+      if (isOutcome(answer, step)) this.#tellBlocks(step, answer)
+    }
+  }
+
+  /** Emits the blocks that a request began. The store tells only this request, so each is emitted once. */
+  #tellBlocks({ parts }: Request, { at, limits: all }: Outcome): void {
+    for (const [{ subject, planName: plan, place }, limits] of limitsByPart(parts, all)) {
+      const block = limits[0]?.block
+      if (!block?.isNew) continue
+      const until = Math.ceil((at + block.endsInUs) / 1000)
+      this.#reporter.emit('blocked', { subject, plan, place, until, level: block.level })
+    }
   }
 
   /** Has one step decided, by the store or the failure policy. Never rejects. */
@@ -147,6 +190,11 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
     })
   }
 
+  /** As `Fallback.instancesAre`. */
+  instancesAre(count: number): void {
+    this.#fallback.instancesAre(count)
+  }
+
   /** The failure policy's verdict on a step that the store cannot decide, or can no longer. */
   fallBack(step: Request, error: StoreError): Verdict {
     return this.#fallback.decide(step, error)
@@ -184,17 +232,59 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
    */
   async reset(subject: SubjectKeys): Promise<boolean> {
     if (this.#isEnded) throw closedError()
-    const { keys } = subject
+    const { keys, marks = [] } = subject
     const { features } = this
+    const forget = (): void => features.forget('reset', [...keys, ...marks])
     // Before the reset, too: nothing may be served that the store no longer counts.
     features.forget('resetting', keys)
     try {
-      const wasThere = await this.store.reset(subject, () => features.forget('reset', keys))
-      features.forget('reset', keys)
+      const wasThere = await this.store.reset(subject, forget)
+      // Marks are no counts, so they do not say whether there were any.
+      if (marks.length > 0) await this.store.reset({ ...subject, keys: marks }, forget)
+      forget()
       return wasThere
     } catch (error) {
-      features.forget('perhaps-reset', keys)
+      features.forget('perhaps-reset', [...keys, ...marks])
       throw error
+    }
+  }
+
+  /**
+   * Ends a subject's block, and forgets its denials. Repeating it changes nothing. Returns whether it was blocked.
+   *
+   * @throws {StoreError} when the store failed, or the limiter was closed
+   */
+  async unblock(subject: SubjectKeys): Promise<boolean> {
+    if (this.#isEnded) throw closedError()
+    const forget = (): void => this.features.forget('unblocked', subject.keys)
+    try {
+      return await this.store.unblock(subject, forget)
+    } finally {
+      forget()
+    }
+  }
+
+  /**
+   * Books an entry on a limit, or asks what the limit has counted. Repeating it changes nothing.
+   *
+   * @param marks of warnings that no longer hold once it is booked
+   * @throws {StoreError} when the store failed, or the limiter was closed
+   */
+  async book(request: AccountRequest, marks: readonly string[]): Promise<Outcome> {
+    if (this.#isEnded) throw closedError()
+    const { shard, parts } = request
+    const { key } = parts[0] as SubRequest
+    const forget = (): void => this.features.forget('changed', [key])
+    try {
+      const outcome = await this.store.book(request, forget)
+      if (marks.length > 0 && outcome.booked === 'booked') {
+        // It is booked. If this fails, a warning of the new period is lost.
+        await this.store.reset({ keys: marks, shard, sets: [] }, forget).catch(() => {})
+        this.features.forget('renewed', [key, ...marks])
+      }
+      return outcome
+    } finally {
+      if (request.entry.kind !== 'usage') forget()
     }
   }
 
@@ -207,7 +297,10 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
         return onAnswer(undefined)
       }
       // The answer to a report of requests in flight is about these alone, and shows nothing about limits with a window.
-      if (request.grant === 'lease' && !this.answersAtOnce) this.#fallback.learn(request, given, sentAtMs)
+      if (request.grant === 'lease') {
+        if (!this.answersAtOnce) this.#fallback.learn(request, given, sentAtMs)
+        this.features.note(request, given)
+      }
       onAnswer(given)
     })
   }

@@ -7,6 +7,9 @@ import type { Outage } from './reporter.js'
 import type { Reconciled } from '../../failure/local/reconciliation.js'
 import type { InFlightChange } from '../../features/in-flight/slot-reports.js'
 import type { LeaseChange } from '../../features/leases/lease-reporter.js'
+import type { NearLimit } from '../../features/near-limit/near-limit.js'
+import type { RuleChanged } from '../../features/rules/rules.js'
+import type { BookedChange } from '../booking.js'
 import type { Subject } from '../../plans/subject.js'
 import type { WaitingChange } from '../waiting/waiting-change.js'
 
@@ -39,6 +42,19 @@ export interface Shed {
   readonly delayMs: number
 }
 
+/** A subject that is blocked from now on, because it was denied too often: see the plan option `blockAfter`. */
+export interface SubjectBlocked {
+  readonly subject: Subject
+  /** The name of the plan whose limits denied it; undefined for a group's own limits and for stacked limits. */
+  readonly plan: string | undefined
+  /** The group or stacked limit in which it is blocked; undefined for the common counters. */
+  readonly place: string | undefined
+  /** When the block ends, in ms since 1970, by the store's clock. */
+  readonly until: number
+  /** 1 for the first block, 2 for the next, and so on, until the subject was not blocked for as long as the longest `for`. */
+  readonly level: number
+}
+
 /**
  * What `decision` and `limited` events say about the request: the option `context` of `consume`, or over HTTP what the
  * option `eventContext` gives. With `eventContext: true` it has `method`, `route` and `address`.
@@ -55,6 +71,10 @@ export interface ChangeEvents {
   lease: LeaseChange
   inFlight: InFlightChange
   waiting: WaitingChange
+  rule: RuleChanged
+  blocked: SubjectBlocked
+  nearLimit: NearLimit
+  booked: BookedChange
 }
 
 /** The events of a limiter and the arguments of their listeners. */
@@ -63,10 +83,14 @@ export interface LimiterEvents {
   decision: [decision: Decision, context?: EventContext]
   /** A request was denied: by a limit, by a `blocked` plan, or by the failure policy. */
   limited: [decision: Decision, context?: EventContext]
+  /** A request passed that a limit which only observes would have denied: see `decision.observed`. */
+  observed: [decision: Decision, context?: EventContext]
+  /** A request passed that exceeded the quota of a limit with `overage`: `decision.limits` says by how much in `over`. */
+  overage: [decision: Decision, context?: EventContext]
   /**
-   * The store failed, or missed the deadline, for this many requests, which the failure policy decided; or for a peek,
-   * refund or reset. Emitted once per batch, or once per request if the answer was not an outcome. With 0 requests: a
-   * shard that had failed still fails, now for another reason that somebody has to fix.
+   * The store failed, or missed the deadline, for a peek, refund or reset, or for this many requests. The failure policy
+   * decided these. Emitted once per batch, or once per request if the answer was not an outcome. With 0 requests: a shard that
+   * had failed still fails, now for another reason that you have to fix.
    */
   storeError: [error: StoreError, requests: number]
   /** A shard's breaker changed its state: the shard is no longer asked, or it is back. */
@@ -86,6 +110,20 @@ export interface LimiterEvents {
   inFlight: [change: InFlightChange]
   /** A request on a plan with `wait` got a place in line, or left the line. */
   waiting: [change: WaitingChange]
+  /** A rule was set, replaced or lifted, here or in another process. Rules that end by themselves emit nothing. */
+  rule: [change: RuleChanged]
+  /**
+   * A subject was denied so often that it is blocked: see the plan option `blockAfter`. Emitted once for each block, in the process
+   * whose request began it.
+   */
+  blocked: [blocked: SubjectBlocked]
+  /**
+   * A subject has used a share of a limit: see the plan option `warnAt`. Emitted once for each share and window, in the process that
+   * noticed it first. If a request passes several shares, it is emitted for the highest.
+   */
+  nearLimit: [near: NearLimit]
+  /** This process booked a top-up, a renewal or a penalty. A repeated call emits nothing. */
+  booked: [change: BookedChange]
   /** A request was refused because this process is overloaded: see the option `shed`. It took no units. */
   shed: [shed: Shed]
   /**
@@ -105,6 +143,8 @@ type AnyListener = (...args: never[]) => unknown
 const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) => object } = {
   decision: (decision, context) => (context ? { decision, context } : { decision }),
   limited: (decision, context) => (context ? { decision, context } : { decision }),
+  observed: (decision, context) => (context ? { decision, context } : { decision }),
+  overage: (decision, context) => (context ? { decision, context } : { decision }),
   storeError: (error, requests) => ({ error, requests }),
   breaker: (change) => change,
   fallback: (decision, error) => ({ decision, error }),
@@ -113,6 +153,10 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   lease: (change) => change,
   inFlight: (change) => change,
   waiting: (change) => change,
+  rule: (change) => change,
+  blocked: (blocked) => blocked,
+  nearLimit: (near) => near,
+  booked: (change) => change,
   shed: (shed) => shed,
   planError: (error, subject) => ({ error, subject }),
   unknownPlan: (subject, used) => ({ subject, used }),

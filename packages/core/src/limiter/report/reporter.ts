@@ -10,7 +10,10 @@ import type { BreakerChange, ChangeEvents, EventContext, Events, LimiterEvents, 
 import type { StoreListener } from '../../stores/contract.js'
 import type { LimiterStats } from './stats.js'
 
-type CountedHere = Pick<LimiterStats, 'decisions' | 'storeErrors' | 'reconciled' | 'evicted' | 'shed'>
+type CountedHere = Pick<
+  LimiterStats,
+  'decisions' | 'observed' | 'storeErrors' | 'reconciled' | 'evicted' | 'shed'
+>
 
 /** Reports what a limiter does: counts it for `stats`, and emits it as an event. */
 export class Reporter implements StoreListener {
@@ -24,10 +27,12 @@ export class Reporter implements StoreListener {
       cache: { allowed: 0, denied: 0 },
       unlimited: { allowed: 0, denied: 0 },
       blocked: { allowed: 0, denied: 0 },
+      rule: { allowed: 0, denied: 0 },
       local: { allowed: 0, denied: 0 },
       open: { allowed: 0, denied: 0 },
       closed: { allowed: 0, denied: 0 },
     } satisfies LimiterStats['decisions'],
+    observed: 0,
     storeErrors: 0,
     reconciled: { units: 0, dropped: 0 },
     evicted: 0,
@@ -55,6 +60,17 @@ export class Reporter implements StoreListener {
     if (!decision.allowed && this.#events.hearsDenials) {
       this.#events.emit('limited', ...toEventArgs(decision, context))
     }
+  }
+
+  /** Emits what limits that deny nothing say of a decision. */
+  lenient(decision: Decision, context: EventContext | undefined): void {
+    const { allowed, limits, observed = [] } = decision
+    if (observed.some(({ wouldDeny }) => wouldDeny)) {
+      this.#counts.observed += 1
+      this.#events.emit('observed', ...toEventArgs(decision, context))
+    }
+    if (allowed && limits.some(({ over = 0 }) => over > 0))
+      this.#events.emit('overage', ...toEventArgs(decision, context))
   }
 
   #count({ source, allowed }: Decision): void {
@@ -170,7 +186,7 @@ export class StoreWarning {
     return isFirst
   }
 
-  /** A shard was given up, or still fails. A second warning in an outage needs a new reason, one that somebody has to fix. */
+  /** A shard was given up, or still fails. In an outage, only a new reason that needs a fix causes a second warning. */
   failed(error: StoreError): void {
     this.#isFirst = false
     const { message, reason } = error

@@ -1,5 +1,6 @@
 import type { Reconciled } from '../../failure/local/reconciliation.js'
 import type { ReservationStats } from '../../features/holds/holds.js'
+import type { ListState } from '../../features/rules/list-reader.js'
 import type { LeaseStats } from '../../features/leases/lease-reporter.js'
 import type { DecisionSource } from '../decision/decision.js'
 import type { WaitingStats } from '../waiting/waiting-change.js'
@@ -11,6 +12,8 @@ export interface LimiterStats {
    * counted, because they never reach the limiter.
    */
   readonly decisions: Readonly<Record<Exclude<DecisionSource, 'list' | 'shed'>, DecisionCounts>>
+  /** Requests that passed, and that a limit which only observes would have denied. */
+  readonly observed: number
   /** Requests, peeks, refunds and resets for which the store failed, and requests that came after `close`. */
   readonly storeErrors: number
   /** Units that were admitted without the store: how many it was charged later, and how many never (`dropped`). */
@@ -46,4 +49,11 @@ export interface LimiterHealth {
   readonly status: 'ok' | 'degraded' | 'closed'
   /** The shards that get no requests, because their breaker is not closed. A store without shards is shard 0. */
   readonly openShards: readonly number[]
+  /**
+   * What this process knows of the rules that are set at run time. Left out if the store keeps none.
+   * - `unread`: they were not read yet, so none holds here. `current`: they are read every second.
+   * - `stale`: the store has been silent for some seconds. Those that were read hold on.
+   * - `off`: the store refuses what they need, so none can be set.
+   */
+  readonly rules?: ListState
 }

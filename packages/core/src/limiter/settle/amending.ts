@@ -73,7 +73,7 @@ export class Amending {
     // The message that asks for a slot of the same key also reports that the earlier slot is free.
     if (missing.parts.some((part) => part.set.inFlightIndex !== undefined && isIn(taken.request, part)))
       first.release()
-    return chain(this.#host.take(missing), (verdict) => {
+    return chain(this.#host.take(withoutCounting(missing)), (verdict) => {
       if (isA(verdict, StoreError)) return this.#fallBack(amendment, verdict)
       const { inFlight } = verdict.step
       if (!verdict.allowed) {
@@ -103,6 +103,12 @@ export class Amending {
   }
 }
 
+/** If it is denied, everything is asked for at once, and that denial counts. */
+function withoutCounting(request: Request): Request {
+  if (request.parts.every(({ set }) => !set.blockAfter)) return request
+  return { ...request, parts: request.parts.map((part) => ({ ...part, countsDenial: false })) }
+}
+
 function isIn({ parts }: Pick<Request, 'parts'>, { key }: Part): boolean {
   return parts.some((part) => part.key === key)
 }
@@ -119,13 +125,20 @@ function isSame(taken: Request, { cost, parts, isBlocked }: Request): boolean {
 
 /**
  * Whether what is missing can fit, as far as is known. If it cannot, the store is not asked for it: a cost above the quota
- * must not pass in two halves, and a denial would only cost a trip to the store.
+ * must not pass in two halves, and a denial would only cost a trip to the store. A limit that observes takes all of the cost or
+ * nothing, so it must not see two halves either.
  */
-function canFit({ limits, cost }: Decision, request: Request): boolean {
+function canFit({ limits, observed = [], cost }: Decision, request: Request): boolean {
   const more = request.cost - cost
-  const isLeft = limits.every(({ remaining, windowMs }) => windowMs === 0 || remaining >= more)
+  if (more > 0 && observed.some(({ wouldDeny }) => wouldDeny)) return false
+  const isLeft = [...limits, ...observed].every(
+    ({ remaining, windowMs, over }) => windowMs === 0 || over !== undefined || remaining >= more,
+  )
   return (
-    isLeft && request.limits.every(({ capacity, windowMs }) => windowMs === 0 || capacity >= request.cost)
+    isLeft &&
+    request.limits.every(
+      ({ capacity, windowMs, overage }) => windowMs === 0 || overage || capacity >= request.cost,
+    )
   )
 }
 

@@ -2,17 +2,11 @@ import { show, TollgateError } from '../../base/errors.js'
 import { quiet } from '../../base/promises.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
-import {
-  type Request,
-  type RequestSlots,
-  type Verdict,
-  needCost,
-  ownersOf as ownersOfParts,
-  withHold,
-} from '../../requests/request.js'
+import { type Request, type RequestSlots, type Verdict, needCost, withHold } from '../../requests/request.js'
 import { isReserved } from '../../features/holds/hold.js'
 import type { Pipeline } from '../pipeline/pipeline.js'
 import { CountedDecision } from '../decision/counted-decision.js'
+import { denyingLimits, denyingOwners } from '../decision/limit-states.js'
 import type { Decision, DecisionSource } from '../decision/decision.js'
 
 /** Sets what requests cost after they were decided: gives units back, takes more, or ends a reservation. */
@@ -83,7 +77,7 @@ export class Settling {
   }
 }
 
-/** The settlement of a decision, which has at most one: units go back, or more are taken. */
+/** The settlement of a decision: units go back, or more are taken. A decision has at most one. */
 export interface Settlement {
   readonly request: Request
   readonly verdicts: readonly Verdict[]
@@ -139,7 +133,7 @@ export function noteTaken(decision: Decision, units: number): void {
 
 /** The subject of each limit that `limitsOf` returns. */
 export function ownersOf(decision: Decision): readonly Subject[] {
-  if (isWithoutNumbers(decision)) return ownersOfParts(CountedDecision.requestOf(decision).parts)
+  if (isWithoutNumbers(decision)) return denyingOwners(CountedDecision.requestOf(decision).parts)
   if (CountedDecision.is(decision) && decision.limits.length > 0) return CountedDecision.ownersOf(decision)
   return decision.limits.map(() => decision.subject)
 }
@@ -149,7 +143,7 @@ export function ownersOf(decision: Decision): readonly Subject[] {
  * request. Decisions about the same limits share one array until the plans change.
  */
 export function limitsOf(decision: Decision): readonly Limit[] | undefined {
-  if (isWithoutNumbers(decision)) return CountedDecision.requestOf(decision).limits
+  if (isWithoutNumbers(decision)) return denyingLimits(CountedDecision.requestOf(decision))
   return CountedDecision.is(decision) ? CountedDecision.limitsOf(decision) : undefined
 }
 

@@ -79,6 +79,10 @@ export class Lines<Waiter extends InLine> {
     return due
   }
 
+  all(): Waiter[] {
+    return [...this.#lines.values()].flatMap((line) => line.map(({ waiter }) => waiter))
+  }
+
   takeAll(): Waiter[] {
     return this.takeDue(Infinity)
   }
@@ -104,7 +108,7 @@ function schedule(line: readonly Spot<InLine>[], from: number): void {
 
 /** The most requests of a limiter that wait or ask for a place at a time. */
 const MOST = 1000
-/** The most of one subject. */
+/** The most such requests of one subject. */
 const MOST_OF_ONE = MOST / 4
 
 /** Bounds how many requests wait in this process, and how many of them one subject can have. */

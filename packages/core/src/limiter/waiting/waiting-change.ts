@@ -8,8 +8,9 @@ export interface WaitingChange {
    * - `left`: its signal aborted, and its units went back.
    * - `late`: the process was held up until the place was over, so the request asks again.
    * - `closed`: the limiter was closed, and the request was denied.
+   * - `blocked`: a rule blocks its subject now, and the request was denied.
    */
-  readonly kind: 'booked' | 'admitted' | 'left' | 'late' | 'closed'
+  readonly kind: 'booked' | 'admitted' | 'left' | 'late' | 'closed' | 'blocked'
   /** The subject that pays. */
   readonly subject: Subject
   /** The name of its plan. */
@@ -20,7 +21,7 @@ export interface WaitingChange {
 
 /**
  * Counts of requests that got a place in line, in this process: see `WaitingChange`. `booked` is the sum of `now`,
- * `admitted`, `left`, `late` and `closed`.
+ * `admitted`, `left`, `late`, `closed` and `blocked`.
  */
 export interface WaitingStats {
   /** Requests that wait in line now. */
@@ -31,6 +32,7 @@ export interface WaitingStats {
   readonly left: number
   readonly late: number
   readonly closed: number
+  readonly blocked: number
   /** Requests that did not fit and could not wait: the line was full or too long, or too many waited in this process. */
   readonly refused: number
 }

@@ -2,9 +2,11 @@ import type { Timing } from '../../base/clocks.js'
 import { chain, type MaybePromise } from '../../base/promises.js'
 import type { WaitTerms } from '../../plans/limit/limit-set.js'
 import type { Request, Verdict } from '../../requests/request.js'
+import type { BlockInForce } from '../../requests/rule-lookup.js'
 import type { HoldOutcome } from '../../stores/contract.js'
 import type { Decision } from '../decision/decision.js'
 import { isHeld } from '../../features/holds/hold.js'
+import { Departures } from './departures.js'
 import { Lines, type InLine, Seats } from './lines.js'
 import type { WaitingChange, WaitingStats } from './waiting-change.js'
 
@@ -18,6 +20,8 @@ export interface WaitingHost {
   conclude(request: Request, verdicts: readonly Verdict[]): Decision
   /** Gives units of a verdict back. Never rejects. */
   giveBack(verdict: Verdict, units: number): Promise<unknown>
+  /** The rule by which a subject of a request is blocked now. */
+  blockOf(request: Request): BlockInForce | undefined
 }
 
 interface WaitingRoomOptions {
@@ -57,7 +61,7 @@ export class WaitingRoom {
   readonly #newId: () => string
   readonly #timing: Timing
   readonly #emit: WaitingRoomOptions['emit']
-  readonly #counts = { booked: 0, admitted: 0, left: 0, late: 0, closed: 0, refused: 0 }
+  readonly #counts = { booked: 0, admitted: 0, left: 0, late: 0, closed: 0, refused: 0, blocked: 0 }
   readonly #seats = new Seats()
   readonly #lines = new Lines<Waiter>()
   readonly #departures = new Departures()
@@ -110,6 +114,28 @@ export class WaitingRoom {
     this.#sleep()
     for (const waiter of this.#lines.takeAll()) this.#turnAway(waiter)
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
+  }
+
+  /** Denies requests of subjects that are blocked now. */
+  turnBlockedAway(): void {
+    for (const waiter of this.#lines.all()) {
+      const block = this.#host.blockOf(waiter.visit.request)
+      if (block && this.#lines.remove(waiter)) this.#deny(waiter, block)
+    }
+    if (this.#lines.size === 0) this.#sleep()
+    else this.#wakeLater()
+  }
+
+  #deny(waiter: Waiter, block: BlockInForce): void {
+    const { visit, verdict } = waiter
+    this.#goOut(waiter, 'blocked')
+    waiter.resolve(this.#blocked(visit.request, block))
+    this.#track(this.#giveBack(verdict))
+  }
+
+  #blocked(given: Request, block: BlockInForce): Decision {
+    const request: Request = { ...given, parts: [], limits: [], block }
+    return this.#host.conclude(request, [{ source: 'rule', allowed: false, step: request }])
   }
 
   #track(promise: Promise<unknown>): void {
@@ -165,6 +191,8 @@ export class WaitingRoom {
       if (signal) this.#departures.add(signal, waiter.onAbort)
       if (signal?.aborted) this.#leave(waiter)
       else if (this.#isClosed && this.#lines.remove(waiter)) this.#turnAway(waiter)
+      // The block may have come while the store was asked.
+      else if (this.#host.blockOf(visit.request)) this.turnBlockedAway()
       else this.#wakeLater()
     })
   }
@@ -191,6 +219,8 @@ export class WaitingRoom {
 
   #admit(waiter: Waiter, nowMs: number): void {
     const { visit, verdict } = waiter
+    const block = this.#host.blockOf(visit.request)
+    if (block) return this.#deny(waiter, block)
     this.#goOut(waiter, 'admitted')
     waiter.resolve(this.#decide(visit.request, usedPlace(verdict, Math.round(nowMs - visit.sinceMs))))
   }
@@ -220,6 +250,11 @@ export class WaitingRoom {
     const { signal } = request
     this.#goOut(waiter, 'late', true)
     const again = this.#giveBack(verdict).then((): MaybePromise<Decision> => {
+      const block = signal?.aborted ? undefined : this.#host.blockOf(request)
+      if (block) {
+        this.#seats.free(key)
+        return this.#blocked(request, block)
+      }
       const leftUs = terms.delayUs - (this.#timing.now() - sinceMs) * 1000
       if (!this.#isClosed && !signal?.aborted && leftUs >= SHORTEST_US) return this.#ask(visit, leftUs)
       if (signal?.aborted) this.#seats.free(key)
@@ -245,41 +280,6 @@ export class WaitingRoom {
     const { subject, plan } = visit.request
     this.#counts[kind] += 1
     this.#emit({ kind, subject, plan: plan.name, delayMs: Math.ceil(delayMs) })
-  }
-}
-
-interface Watched {
-  readonly leave: Set<() => void>
-  readonly listener: () => void
-}
-
-/**
- * Which requests leave when a signal aborts. Many can share a signal, such as one for a shutdown. So each signal has one
- * listener: with more than ten, Node would warn of a leak.
- */
-class Departures {
-  readonly #watched = new Map<AbortSignal, Watched>()
-
-  add(signal: AbortSignal, leave: () => void): void {
-    const known = this.#watched.get(signal)
-    if (known) {
-      known.leave.add(leave)
-      return
-    }
-    const all = new Set([leave])
-    const listener = (): void => {
-      this.#watched.delete(signal)
-      for (const one of all) one()
-    }
-    this.#watched.set(signal, { leave: all, listener })
-    signal.addEventListener('abort', listener, { once: true })
-  }
-
-  remove(signal: AbortSignal, leave: () => void): void {
-    const known = this.#watched.get(signal)
-    if (!known?.leave.delete(leave) || known.leave.size > 0) return
-    this.#watched.delete(signal)
-    signal.removeEventListener('abort', known.listener)
   }
 }
 

@@ -18,7 +18,7 @@ const LONGEST_HINT_MS = 3_600_000
 const MEANT = /concurren|parallel|simultan|in[\s-]*flight|inflight|at (?:a|the same) time|at once/i
 const NO_SUCH_LIMIT = '; for no such limit leave it out'
 const KNOWN: KnownOptions = {
-  names: ['concurrent', 'name', 'retryAfterMs'],
+  names: ['concurrent', 'name', 'retryAfterMs', 'mode'],
   example: '{ concurrent: 20 }',
   remedyOf: (name) => CONCURRENT_REMEDIES.get(name),
 }

@@ -1,4 +1,4 @@
-import { readDuration, UNITS } from '../../base/duration.js'
+import { readDuration, UNIT_MS, UNITS } from '../../base/duration.js'
 import { ConfigError } from '../../base/errors.js'
 import { nearestOf, isUnits } from '../../base/options.js'
 import { meantBy } from './meant-limit.js'
@@ -31,9 +31,14 @@ export function readNotation(text: string, path: string): Noted {
   const quota = toNumber(digits)
   if (!isUnits(quota)) throw notAQuota(path, text, quota)
   if (burst !== undefined) return { quota, window, burst: toNumber(burst) }
-  if (duration.unit === 'month' && duration.count > 1) {
-    const days = `'${quota}/${duration.count * 30}d'`
-    throw ConfigError.wrong(path, text, `${days} (the only calendar window of months is '${quota}/month')`)
+  const { unit, count, ms } = duration
+  if ((unit === 'month' || unit === 'year') && count > 1) {
+    const days = `'${quota}/${ms / UNIT_MS.d}d'`
+    throw ConfigError.wrong(
+      path,
+      text,
+      `${days} (the only calendar window of ${unit}s is '${quota}/${unit}')`,
+    )
   }
   return { quota, window }
 }

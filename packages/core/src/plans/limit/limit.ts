@@ -21,6 +21,7 @@ import { atCaller, ConfigError, show } from '../../base/errors.js'
 import { isOptions, isUnits, needOptions, type KnownOptions } from '../../base/options.js'
 import { isShowable } from '../../base/show.js'
 import { compileLease, leasesSaidBy, type LeaseOption } from '../options/lease-option.js'
+import { readWarnAt } from '../options/warn-option.js'
 import {
   isConcurrent,
   isNamedConcurrent,
@@ -34,12 +35,22 @@ import {
   compileLimit,
   toLimitSet,
   inFlightLast,
+  type CompilableTerms,
   type CompiledLimit,
   type LimitSet,
 } from './limit-set.js'
 import { algorithmMeantBy, limitRemedy, meansNoLimit, windowMeantBy } from './meant-limit.js'
+import { readOverage, withOverage } from './overage-limit.js'
+import { inMode, type LimitMode, modeOf, needWatch, toWatched, withWatched } from './observing-limit.js'
 
 export type { Algorithm }
+
+/** What holds for limits that do not say otherwise. */
+export interface LimitDefaults {
+  /** The algorithm, unless the limit's options or its window call for another. Default: DEFAULT_ALGORITHM. */
+  readonly algorithm?: Algorithm | undefined
+  readonly mode?: LimitMode | undefined
+}
 
 /** A limit of units in a window, in its long form. */
 export interface LimitOptions extends OwnOptions {
@@ -48,8 +59,8 @@ export interface LimitOptions extends OwnOptions {
   /** Length of the window: `'min'`, `'15 min'`, `'2500ms'`, or a number of ms. */
   readonly window: string | number
   /**
-   * How the limit counts. Default: `token-bucket` with `burst`; `fixed-window` for a month, or with `timeZone` or `anchor`;
-   * else the store's default, which is `sliding-log` unless the store says otherwise.
+   * How the limit counts. Default: `token-bucket` with `burst`; `fixed-window` for a month or a year, or with `timeZone`, `anchor` or
+   * `overage`; else the store's default, which is `sliding-log` unless the store says otherwise.
    */
   readonly algorithm?: Algorithm | undefined
   /** The name that clients see in headers and errors. Default: the window, such as `minute`. */
@@ -59,6 +70,21 @@ export interface LimitOptions extends OwnOptions {
    * the same as the plan's `lease`.
    */
   readonly lease?: LeaseOption | undefined
+  /**
+   * `observe`: requests that do not fit pass. The decision says so in `observed`, and the event `observed` is emitted. Units that were
+   * counted stay when you change the mode. Default: as the plan's `mode`.
+   */
+  readonly mode?: LimitMode | undefined
+  /**
+   * A lower quota, which is only observed beside this one: to see whom it would deny before you enforce it. The burst of a token bucket is
+   * lower in the same proportion. Its name is that of this limit with `-watch` behind it. A whole number of units from 1.
+   */
+  readonly watch?: number | undefined
+  /**
+   * The shares of the quota at which the event `nearLimit` is emitted: `[0.8, 1]`. Each above 0, and up to 1, or with `overage` up to
+   * 1000. At most 16. Default: the plan's `warnAt`, if the window is an hour or longer.
+   */
+  readonly warnAt?: readonly number[] | undefined
 }
 
 /** A limit of a subject's requests in flight, in its long form. */
@@ -67,6 +93,8 @@ export interface ConcurrentLimitOptions extends ConcurrentOptions {
   readonly concurrent: number
   /** The name that clients see in headers and errors. Default: `concurrent`. */
   readonly name?: string | undefined
+  /** `observe`: requests that do not fit pass, and take no slot. Default: as the plan's `mode`. */
+  readonly mode?: LimitMode | undefined
 }
 
 /**
@@ -79,12 +107,22 @@ export type LimitInput = string | LimitOptions | ConcurrentLimitOptions
 export interface Limit {
   readonly name: string
   readonly quota: number
-  /** The window's length in ms; a calendar month counts as 30 days. 0 for a limit of requests in flight. */
+  /** The window's length in ms; a calendar month counts as 30 days, and a year as 365. 0 for a limit of requests in flight. */
   readonly windowMs: number
   /** Units that can be taken at once when nothing is used: the quota, or the burst of a token bucket. */
   readonly capacity: number
   /** The form that stores get. */
   readonly compiled: CompiledLimit
+  /** What it was compiled from. */
+  readonly terms: CompilableTerms
+  /** Set if it only observes. */
+  readonly observes?: true | undefined
+  /** Set if it counts overage. */
+  readonly overage?: true | undefined
+  /** The shares of it at which listeners are warned, in ascending order. */
+  readonly warnAt?: readonly number[] | undefined
+  /** The lower limit that is observed beside it. */
+  readonly watched?: Limit | undefined
 }
 
 const all = (Object.entries(implementations) as [AlgorithmName, AnyImplementation][]).filter(
@@ -92,7 +130,17 @@ const all = (Object.entries(implementations) as [AlgorithmName, AnyImplementatio
 )
 const names = [...new Set(all.map(([, { name }]) => name))]
 const KNOWN: KnownOptions = {
-  names: ['quota', 'window', 'algorithm', 'name', 'lease', ...all.flatMap(([, { options }]) => options)],
+  names: [
+    'quota',
+    'window',
+    'algorithm',
+    'name',
+    'lease',
+    'mode',
+    'watch',
+    'warnAt',
+    ...all.flatMap(([, { options }]) => options),
+  ],
   example: "{ quota: 100, window: 'min' }",
   remedyOf: limitRemedy,
 }
@@ -101,34 +149,33 @@ const KNOWN: KnownOptions = {
  * Reads a limit in either form.
  *
  * @param path where the user wrote it, for the error: `plans.free[0]`
- * @param defaultAlgorithm the algorithm of a limit that names none, unless its options or its window call for another
  * @throws {ConfigError} when it is not a valid limit
  */
-export function parseLimit(
-  input: unknown,
-  path: string,
-  defaultAlgorithm: Algorithm = DEFAULT_ALGORITHM,
-): Limit {
-  if (isConcurrent(input)) return concurrentLimit(readConcurrent(input, path), path)
-  if (typeof input === 'string') return fromOptions(readNotation(input, path), path, defaultAlgorithm)
-  if (isOptions(input)) return fromOptions(input as LimitOptions, path, defaultAlgorithm)
+export function parseLimit(input: unknown, path: string, defaults: LimitDefaults = {}): Limit {
+  if (isConcurrent(input)) return concurrentLimit(readConcurrent(input, path), path, defaults)
+  if (typeof input === 'string') return fromOptions(readNotation(input, path), path, defaults)
+  if (isOptions(input)) return fromOptions(input as LimitOptions, path, defaults)
   throw notALimit(path, input)
 }
 
 function concurrentLimit(
-  { concurrent, name = 'concurrent', retryAfterMs }: ConcurrentLimitOptions,
+  { concurrent, name = 'concurrent', retryAfterMs, mode }: ConcurrentLimitOptions,
   path: string,
+  defaults: LimitDefaults,
 ): Limit {
   needLimitName(name, path)
   const options = retryAfterMs === undefined ? {} : { retryAfterMs }
   const window = { count: 0, unit: 'ms', ms: 0 } as const
-  const compiled = compileLimit('concurrent', { quota: concurrent, window, options, path })
-  return { name, quota: concurrent, windowMs: 0, capacity: concurrent, compiled }
+  const limit = toLimit(name, 'concurrent', { quota: concurrent, window, options, path })
+  return inMode(limit, modeOf(mode, path, defaults))
 }
 
-function fromOptions(options: LimitOptions, path: string, defaultAlgorithm: Algorithm): Limit {
-  needOptions(options, KNOWN, path)
-  const { quota, name } = options
+function fromOptions(given: LimitOptions, path: string, defaults: LimitDefaults): Limit {
+  needOptions(given, KNOWN, path)
+  const isExceedable = readOverage(given, path)
+  // `overage: false` is the default of every algorithm.
+  const options = isExceedable ? given : { ...given, overage: undefined }
+  const { quota, name, mode, watch, warnAt } = options
   if (isNamedConcurrent(options.algorithm)) throw namedConcurrent(path, options)
   if (!isUnits(quota)) {
     const expected = 'a whole number of units from 1 to 10^12, such as 100'
@@ -140,16 +187,49 @@ function fromOptions(options: LimitOptions, path: string, defaultAlgorithm: Algo
   }
   const window = readWindow(options.window, `${path}.window`)
   if (name !== undefined) needLimitName(name, path)
-  const algorithm = algorithmOf(options, window, readAlgorithm(options, path), defaultAlgorithm)
+  const algorithm = algorithmOf(
+    options,
+    window,
+    readAlgorithm(options, path),
+    defaults.algorithm ?? DEFAULT_ALGORITHM,
+  )
   refuseMisplaced(options, implementations[algorithm], path)
-  const compiled = compileLimit(algorithm, { quota, window, options, path })
-  return {
-    name: name ?? durationName(window),
-    quota,
-    windowMs: window.ms,
-    capacity: capacityOf(compiled, Date.now()),
-    compiled,
-  }
+  const limit = toLimit(name ?? durationName(window), algorithm, { quota, window, options, path })
+  const inItsMode = isExceedable ? withOverage(limit) : inMode(limit, modeOf(mode, path, defaults))
+  const warning =
+    warnAt === undefined
+      ? inItsMode
+      : { ...inItsMode, warnAt: readWarnAt(warnAt, isExceedable, `${path}.warnAt`) }
+  if (watch === undefined) return warning
+  needWatch(watch, quota, `${path}.watch`)
+  const lower = withUnits(limit, (units) => Math.max(Math.round((units * watch) / quota), 1))
+  return { ...warning, watched: toWatched(lower) }
+}
+
+function toLimit(name: string, algorithm: AlgorithmName, terms: CompilableTerms): Limit {
+  const compiled = compileLimit(algorithm, terms)
+  const { quota, window } = terms
+  const capacity = capacityOf(compiled, Date.now())
+  return { name, quota, windowMs: window.ms, capacity, compiled, terms }
+}
+
+/** The same limit with other numbers of units: its quota, and the burst of a token bucket. */
+export function withUnits(limit: Limit, unitsFor: (units: number) => number): Limit {
+  const { compiled, observes, overage, warnAt } = limit
+  const made = resized(limit, unitsFor)
+  const { stateId } = compiled
+  return { ...made, compiled: { ...made.compiled, stateId, observes, overage }, observes, overage, warnAt }
+}
+
+/** A limit of the same algorithm and window, which counts up to a quota. */
+export function countingTo(limit: Limit, quota: number): Limit {
+  return resized(limit, () => quota)
+}
+
+function resized({ name, compiled, terms }: Limit, unitsFor: (units: number) => number): Limit {
+  const { burst } = terms.options
+  const options = burst === undefined ? terms.options : { ...terms.options, burst: unitsFor(burst) }
+  return toLimit(name, compiled.algorithm, { ...terms, quota: unitsFor(terms.quota), options })
 }
 
 function needLimitName(name: unknown, path: string): void {
@@ -186,7 +266,10 @@ function algorithmOf(
   const meant = named.find(([, one]) => one.isMeant?.(options, window))
   if (meant) return meant[0]
   const others = all.filter(([, { name }]) => name === (algorithm ?? defaultAlgorithm))
-  const [found] = (others.find(([, one]) => !one.isMeant) ?? others[0]) as [AlgorithmName, AnyImplementation]
+  const [found] = (others.find(([, one]) => !one.isMeant) ?? others.at(-1)) as [
+    AlgorithmName,
+    AnyImplementation,
+  ]
   return found
 }
 
@@ -220,19 +303,20 @@ export function createLimitSetFor(
   { defaultAlgorithm }: { readonly defaultAlgorithm?: Algorithm | undefined },
   ...limits: readonly LimitInput[]
 ): LimitSet {
-  return atCaller(createLimitSetFor, () => compileEach(limits, defaultAlgorithm))
+  return atCaller(createLimitSetFor, () => compileEach(limits, { algorithm: defaultAlgorithm }))
 }
 
-function compileEach(limits: readonly LimitInput[], defaultAlgorithm?: Algorithm): LimitSet {
-  const given = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`, defaultAlgorithm))
+function compileEach(limits: readonly LimitInput[], defaults?: LimitDefaults): LimitSet {
+  const given = limits.map((limit, i) => parseLimit(limit, `limits[${i}]`, defaults))
   needOneConcurrent(given, 'limits')
-  const parsed = inFlightLast(given)
+  const parsed = inFlightLast(withWatched(given))
   return toLimitSet(parsed, { lease: compileLease(leasesSaidBy(limits, 'limits'), parsed) })
 }
 
 /** The window of a limit as users write it: `min`, `15min`. */
 export function windowTextOf({ windowMs, compiled }: Limit): string {
   if (windowMs === UNIT_MS.month && compiled.timeZone !== undefined) return 'month'
+  if (windowMs === UNIT_MS.year && compiled.timeZone !== undefined) return 'year'
   return windowMs === UNIT_MS.week ? 'week' : notationOf(windowMs)
 }
 

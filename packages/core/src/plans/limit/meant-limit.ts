@@ -8,7 +8,7 @@ const WINDOW = "write window: '15 min', or a number of ms"
 const QUOTA = 'write quota: 100'
 const QUOTA_AND_WINDOW = "write quota: 10, window: 's'"
 const CONCURRENT = "write '20 concurrent', or { concurrent: 20 }, in a limit of its own"
-/** What to write for the options of other packages. */
+/** What to write instead of the options of other packages. */
 const LIMIT_REMEDIES = new Map([
   ['windowMs', WINDOW],
   ['timeWindow', WINDOW],
@@ -107,7 +107,7 @@ const WORDS: readonly (readonly [word: RegExp, unit: Unit, count: number])[] = [
   [/^weekly$/i, 'week', 1],
   [/^mo(?:nthly)?$/i, 'month', 1],
   [/^quarter(?:ly)?$/i, 'd', 90],
-  [/^y(?:ears?|early)?$/i, 'd', 365],
+  [/^y(?:early)?$/i, 'year', 1],
 ]
 const TIMES: Readonly<Record<string, number>> = {
   k: 1e3,
@@ -235,9 +235,9 @@ function written({ quota, count, unit }: Rate, burst: number | undefined): strin
 
 function windowText(count: number, unit: Unit): string | undefined {
   if (count === 1) return unit
-  // On the calendar there is one month, not several.
-  const { ms } = readDuration(unit === 'month' ? '30d' : unit) ?? { ms: 0 }
-  if (unit === 'month' || !Number.isInteger(count)) {
+  const { ms } = readDuration(unit) ?? { ms: 0 }
+  // On the calendar there is one month and one year, not several.
+  if (unit === 'month' || unit === 'year' || !Number.isInteger(count)) {
     return Number.isSafeInteger(ms * count) && ms * count >= 1 ? notationOf(ms * count) : undefined
   }
   return `${count}${unit}`

@@ -69,6 +69,10 @@ export function compileLease(said: readonly LeaseSaid[], limits: readonly Limit[
       'units of requests in flight come back when a request ends, so none can be taken in advance'
     throw new ConfigError(path, `${problem}: leave lease out, or the limit of requests in flight`)
   }
+  if (limits.some(({ overage }) => overage)) {
+    const problem = 'units beyond a quota are counted at once, so none can be taken in advance'
+    throw new ConfigError(path, `${problem}: leave lease out, or overage`)
+  }
   for (const limit of limits) needUnits(limit, maxShare, path)
   const isSmooth = mode === 'smooth'
   const longestMs = Math.min(...limits.map((limit) => longestOf(limit, { maxMs, isSmooth, path })))

@@ -3,15 +3,15 @@ import { GenerationalCache } from '../../base/caches.js'
 import { quiet } from '../../base/promises.js'
 import { elapsedMs } from '../../base/timers.js'
 import type { Warn } from '../../base/warnings.js'
-import type { Algorithm } from '../../plans/limit/limit.js'
+import type { LimitDefaults } from '../../plans/limit/limit.js'
 import { compileOwnLimits, contentFor, MOST_LIMITS } from '../../plans/own-limits.js'
 import type { Plan } from '../../plans/plan.js'
 import { copyInput } from '../../plans/plans.js'
 import { planError } from './plan-lookup.js'
 
-/** So many different limits are certainly remembered; up to twice as many may be. */
+/** At least this many different limits are remembered, and at most twice as many. */
 const MOST = 10_000
-/** If so many were compiled in less than this time, subjects hardly ever bring the same limits again. */
+/** If that many were compiled in less than this time, subjects hardly ever bring the same limits again. */
 const TURNOVER_MS = 600_000
 
 type Texts = readonly [string, ...string[]]
@@ -26,7 +26,7 @@ interface Usual {
 
 export interface OwnPlansOptions {
   /** As in parseLimit. */
-  readonly defaultAlgorithm: Algorithm | undefined
+  readonly defaults: LimitDefaults
   /**
    * Throws for limits that the store cannot count.
    *
@@ -64,6 +64,11 @@ export class OwnPlans {
     return this.#find(limits, (why) => planError(`planOf: ${why}`))
   }
 
+  /** @throws {ConfigError} when the limits are wrong, or the store cannot count them */
+  ofRule(limits: unknown): Plan {
+    return this.#read(limits)
+  }
+
   #find(limits: unknown, errorFor: (why: string) => TollgateError): Plan {
     try {
       return this.#read(limits)
@@ -96,9 +101,9 @@ export class OwnPlans {
   }
 
   #make(limits: unknown, content: string | undefined): Plan {
-    const { check, defaultAlgorithm } = this.#options
+    const { check, defaults } = this.#options
     try {
-      const plan = compileOwnLimits(limits, defaultAlgorithm)
+      const plan = compileOwnLimits(limits, defaults)
       check(plan, 'limits')
       if (content !== undefined) this.#known.set(content, plan)
       this.#count()

@@ -3,12 +3,12 @@ import { steadyMs } from '../../base/clocks.js'
 import { ConfigError, TollgateError, isA, show } from '../../base/errors.js'
 import { givenOf, needOptions, type Given, isOptions, isWhole } from '../../base/options.js'
 import { isPromise, type MaybePromise, quiet } from '../../base/promises.js'
-import { clearTimeout, setTimeout } from '../../base/timers.js'
+import { clearTimeout, pause, setTimeout } from '../../base/timers.js'
 import { thrownText } from '../../base/warnings.js'
 import type { OwnLimits } from '../../plans/own-limits.js'
 import type { Plan } from '../../plans/plan.js'
 import type { Subject } from '../../plans/subject.js'
-import { subjectKey } from '../key.js'
+import { type HideId, subjectKey } from '../key.js'
 import { isNone } from '../subject/subject.js'
 
 /** A subject whose plan is looked up. Its id is a string, even if it was given as a number. */
@@ -24,6 +24,7 @@ export type PlanOf = (subject: PlanlessSubject) => MaybePromise<PlanAnswer>
 
 /** An answer of `planOf`. */
 interface KnownAnswer {
+  readonly subject: Subject
   readonly plan: FoundPlan
   readonly freshUntil: number
   readonly usableUntil: number
@@ -31,6 +32,8 @@ interface KnownAnswer {
 
 /** After a failed look-up, the subject is not looked up again for this long, in ms. */
 const RETRY_AFTER_MS = 1000
+/** Hashing an id takes some µs. */
+const TRIED_AT_ONCE = 500
 
 /** What a look-up needs from its resolver. */
 export interface PlanLookupHost {
@@ -53,7 +56,7 @@ export class PlanLookup {
   readonly #host: PlanLookupHost
   readonly #options: ReturnType<typeof readCacheOptions>
   readonly #answers: LruMap<KnownAnswer>
-  readonly #underWay = new Map<string, Promise<FoundPlan>>()
+  readonly #underWay = new Map<string, { readonly subject: Subject; readonly promise: Promise<FoundPlan> }>()
 
   /** @throws {ConfigError} when an option is wrong */
   constructor(planOf: PlanOf, options: PlanCacheOptions, host: PlanLookupHost) {
@@ -80,6 +83,21 @@ export class PlanLookup {
     return this.#lookUp(key, subject, entry)
   }
 
+  /**
+   * Asks `planOf` again, and remembers the answer.
+   *
+   * @throws {TollgateError} ERR_TOLLGATE_PLAN when it fails or takes too long
+   */
+  async ask(subject: Subject): Promise<FoundPlan> {
+    try {
+      const given = this.#planOf({ ...subject, id: String(subject.id) })
+      const plan = isPromise(given) ? await this.#within(given) : this.#host.read(given)
+      return this.#keep(subjectKey(subject), subject, plan)
+    } catch (error) {
+      throw planErrorOf(error)
+    }
+  }
+
   /** The last answer, if it is still remembered. */
   last(subject: Subject): FoundPlan {
     return this.#answers.get(subjectKey(subject))?.plan
@@ -87,7 +105,29 @@ export class PlanLookup {
 
   /** Forgets a subject's plan, for example after an upgrade: the next request of the subject looks it up again. */
   forget(subject: Subject): void {
-    const key = subjectKey(subject)
+    this.#forgetUnder(subjectKey(subject))
+  }
+
+  /** As `forget`, for the subject whose keys begin like this. If ids are hidden, all that are known have to be tried. */
+  async forgetKey(hidden: string, hide: HideId | undefined): Promise<void> {
+    if (!hide) return this.#forgetUnder(hidden)
+    for (const [key, { subject }] of this.#underWay) {
+      if (subjectKey(subject, hide) === hidden) this.#underWay.delete(key)
+    }
+    let tried = 0
+    for (const [key, { subject }] of this.#answers.entries()) {
+      if (subjectKey(subject, hide) === hidden) return this.#forgetUnder(key)
+      tried += 1
+      if (tried % TRIED_AT_ONCE === 0) await pause(0)
+    }
+  }
+
+  forgetAll(): void {
+    this.#answers.clear()
+    this.#underWay.clear()
+  }
+
+  #forgetUnder(key: string): void {
     this.#answers.delete(key)
     // A pending look-up may have read the database before the change.
     this.#underWay.delete(key)
@@ -95,29 +135,29 @@ export class PlanLookup {
 
   #lookUp(key: string, subject: Subject, known: KnownAnswer | undefined): MaybePromise<FoundPlan> {
     const underWay = this.#underWay.get(key)
-    if (underWay) return underWay
+    if (underWay) return underWay.promise
     let given
     try {
       given = this.#planOf({ ...subject, id: String(subject.id) })
-      if (!isPromise(given)) return this.#keep(key, this.#host.read(given))
+      if (!isPromise(given)) return this.#keep(key, subject, this.#host.read(given))
     } catch (error) {
       return this.#fail(key, subject, known, error)
     }
     const promise: Promise<FoundPlan> = this.#within(given).then(
-      (plan) => (this.#end(key, promise) ? this.#keep(key, plan) : plan),
+      (plan) => (this.#end(key, promise) ? this.#keep(key, subject, plan) : plan),
       (error: unknown) => {
         if (this.#end(key, promise)) return this.#fail(key, subject, known, error)
         this.#host.onError(planErrorOf(error), subject)
         return known?.plan
       },
     )
-    this.#underWay.set(key, promise)
+    this.#underWay.set(key, { subject, promise })
     return promise
   }
 
   /** Ends a look-up. Returns false if the subject was forgotten or looked up again meanwhile. */
   #end(key: string, promise: Promise<unknown>): boolean {
-    return this.#underWay.get(key) === promise && this.#underWay.delete(key)
+    return this.#underWay.get(key)?.promise === promise && this.#underWay.delete(key)
   }
 
   async #within(given: Promise<unknown>): Promise<FoundPlan> {
@@ -133,17 +173,17 @@ export class PlanLookup {
     }
   }
 
-  #keep(key: string, plan: FoundPlan): FoundPlan {
+  #keep(key: string, subject: Subject, plan: FoundPlan): FoundPlan {
     const { ttlMs, staleMs } = this.#options
     const freshUntil = steadyMs() + ttlMs
-    this.#answers.use(key, { plan, freshUntil, usableUntil: freshUntil + staleMs })
+    this.#answers.use(key, { subject, plan, freshUntil, usableUntil: freshUntil + staleMs })
     return plan
   }
 
   #fail(key: string, subject: Subject, known: KnownAnswer | undefined, error: unknown): FoundPlan {
     const freshUntil = steadyMs() + RETRY_AFTER_MS
     const usableUntil = known ? freshUntil + this.#options.staleMs : freshUntil
-    this.#answers.use(key, { plan: known?.plan, freshUntil, usableUntil })
+    this.#answers.use(key, { subject, plan: known?.plan, freshUntil, usableUntil })
     this.#host.onError(planErrorOf(error), subject)
     return known?.plan
   }

@@ -1,26 +1,34 @@
 import { type TollgateError, ConfigError, show } from '../../base/errors.js'
-import { nearestOf } from '../../base/options.js'
+import { expectedName, nearestOf } from '../../base/options.js'
 import { chain, isPromise, type MaybePromise } from '../../base/promises.js'
 import type { Warn } from '../../base/warnings.js'
-import type { Algorithm } from '../../plans/limit/limit.js'
+import type { LimitDefaults } from '../../plans/limit/limit.js'
 import { OWN_LIMITS } from '../../plans/own-limits.js'
 import type { Plan } from '../../plans/plan.js'
 import { compilePlans, needPlans, type PlanOptions, type Plans, type PlanTerms } from '../../plans/plans.js'
 import type { Subject } from '../../plans/subject.js'
+import type { HideId } from '../key.js'
 import { asWritten } from '../subject/address.js'
 import { noPlans, isNone } from '../subject/subject.js'
 import { OwnPlans, type OwnPlansOptions } from './own-plans.js'
-import { readPlan, type FoundPlan, type PlanCacheOptions, PlanLookup, type PlanOf } from './plan-lookup.js'
+import {
+  planError,
+  readPlan,
+  type FoundPlan,
+  type PlanCacheOptions,
+  PlanLookup,
+  type PlanOf,
+} from './plan-lookup.js'
 
 export interface PlanResolverOptions extends PlanOptions, Pick<PlanTerms, 'isWithoutPlans'> {
   readonly planOf?: PlanOf | undefined
   readonly planCache?: PlanCacheOptions | undefined
-  /** The algorithm for limits that name none, if the store has its own default. */
-  readonly defaultAlgorithm?: Algorithm | undefined
+  /** As in parseLimit. */
+  readonly defaults?: LimitDefaults | undefined
 }
 
 /** Called for subjects whose plan was not found, or that bring limits. */
-export interface PlanListener extends Omit<OwnPlansOptions, 'defaultAlgorithm'> {
+export interface PlanListener extends Omit<OwnPlansOptions, 'defaults'> {
   onPlanError(error: TollgateError, subject: Subject): void
   /**
    * @param used  the plan that is applied instead
@@ -40,11 +48,11 @@ export class PlanResolver {
 
   /** @throws {ConfigError} when a plan or the look-up is wrong */
   constructor(options: PlanResolverOptions, listener: PlanListener) {
-    const { planOf, planCache = {}, defaultPlan, defaultAlgorithm, isWithoutPlans } = options
-    this.#own = new OwnPlans({ defaultAlgorithm, ...listener })
+    const { planOf, planCache = {}, defaultPlan, defaults = {}, isWithoutPlans } = options
+    this.#own = new OwnPlans({ defaults, ...listener })
     this.#listener = listener
-    this.#terms = { defaultAlgorithm }
-    this.#plans = compilePlans(options, { defaultAlgorithm, isWithoutPlans })
+    this.#terms = { defaults }
+    this.#plans = compilePlans(options, { defaults, isWithoutPlans })
     this.#defaultPlan = defaultPlan
     if (planOf === undefined) return
     this.#lookup = new PlanLookup(planOf, planCache, {
@@ -137,9 +145,45 @@ export class PlanResolver {
     return asked ? this.#lookup.find(asked) : undefined
   }
 
+  /**
+   * Makes sure of a subject's plan, for what must not be booked on another one: asks `planOf` again.
+   *
+   * @returns the subject with the plan that was found, so that nobody has to look it up once more
+   * @throws {TollgateError} ERR_TOLLGATE_PLAN when that fails, or there is no plan with the name
+   */
+  async confirm(subject: Subject): Promise<Subject> {
+    if (!isNone(subject.limits)) return subject
+    const asked = subject.kind === 'ip' ? asWritten(subject) : subject
+    const name = subject.plan ?? (asked && (await this.#lookup?.ask(asked)))
+    if (typeof name !== 'string') return subject
+    if (this.#plans.byName.has(name)) return { ...subject, plan: name }
+    const expected = expectedName(name, this.names, 'the name of a plan')
+    throw planError(`plan: got ${show(name)}, expected ${expected}`)
+  }
+
   /** Asks `planOf` again at the subject's next request. */
   forget(subject: Subject): void {
     this.#lookup?.forget(asWritten(subject) ?? subject)
+  }
+
+  /** As `forget`, for the subject with this key. */
+  forgetKey(key: string, hide: HideId | undefined): void {
+    void this.#lookup?.forgetKey(key, hide)
+  }
+
+  /** Asks `planOf` again for all subjects. */
+  forgetAll(): void {
+    this.#lookup?.forgetAll()
+  }
+
+  /** The plan of this name; undefined if there is none. */
+  named(name: string): Plan | undefined {
+    return this.#plans.byName.get(name)
+  }
+
+  /** @throws {ConfigError} when the limits are wrong, or the store cannot count them */
+  compileOwn(limits: unknown): Plan {
+    return this.#own.ofRule(limits)
   }
 
   #named(subject: Subject, name: FoundPlan): Plan {
@@ -157,8 +201,8 @@ export class PlanResolver {
 }
 
 /**
- * The default plan that was chosen before, if the new plans contain it. Throws if not: no other plan becomes the default
- * unless the user chooses it.
+ * The default plan that was chosen before, if the new plans contain it. Throws if they do not: only the user chooses another
+ * default.
  *
  * @param kept the default plan that was chosen before
  * @throws {ConfigError}

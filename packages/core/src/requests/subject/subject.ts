@@ -47,7 +47,8 @@ function refuseOthers(given: object): void {
   // `for in`, since Object.keys would allocate an array, and this runs for every request.
   for (const name in given) {
     if (name === 'id' || name === 'plan' || name === 'kind' || name === 'label' || name === 'limits') continue
-    if (Object.hasOwn(given, name)) throw unknownName(given, name)
+    if (name === 'anchor' || name === 'timeZone' || !Object.hasOwn(given, name)) continue
+    throw unknownName(given, name)
   }
 }
 
@@ -119,7 +120,7 @@ function plainId(id: string | number | bigint): string | number {
   return typeof id === 'bigint' ? String(id) : id
 }
 
-const NAMES: readonly string[] = ['id', 'plan', 'kind', 'label', 'limits'] satisfies (keyof Subject)[]
+const NAMES: readonly (keyof Subject)[] = ['id', 'plan', 'kind', 'label', 'limits', 'anchor', 'timeZone']
 
 function unknownName(given: object, name: string): TollgateError {
   const meant = nearestOf(name, NAMES)

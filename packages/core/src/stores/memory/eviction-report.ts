@@ -6,16 +6,16 @@ export type EvictionListener = Pick<StoreListener, 'onEvicted'>
 
 const REPORTED_EVERY_MS = 1000
 
-/** Tells listeners how many subjects were evicted: at most once a second, and never during a decision. */
+/** Reports to listeners how many subjects were evicted: at most once a second, and never during a decision. */
 export class EvictionReport {
-  /** Each listener with the number it has not been told yet. */
+  /** Each listener with the number not yet reported to it. */
   readonly #untold = new Map<EvictionListener, number>()
   #timer: NodeJS.Timeout | undefined
 
   add(): void {
     if (this.#untold.size === 0) return
     for (const [listener, subjects] of this.#untold) this.#untold.set(listener, subjects + 1)
-    // The timer does not keep the process alive. A listener is told the rest when it stops listening.
+    // The timer does not keep the process alive. A listener gets the rest when it stops listening.
     this.#timer ??= setTimeout(() => this.#tellAll(), REPORTED_EVERY_MS).unref()
   }
 

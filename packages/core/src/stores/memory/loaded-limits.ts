@@ -1,5 +1,8 @@
-import { NEVER, type Receipt, type Usage } from '../../algorithms/implementation.js'
+import { EARLIEST, NEVER, type Receipt, type Usage } from '../../algorithms/implementation.js'
+import type { LimitSet } from '../../plans/limit/limit-set.js'
 import type {
+  BlockOutcome,
+  DenialTally,
   Hold,
   HoldOutcome,
   LeaseOrder,
@@ -8,6 +11,7 @@ import type {
   SlotHolder,
   SubRequest,
 } from '../contract.js'
+import { countDenials, countTally, toBlockOutcome, type DenialRecord } from './beside/denial-record.js'
 import { endAfter, reservationEnd } from './beside/hold-decision.js'
 import {
   addLease,
@@ -16,9 +20,10 @@ import {
   NO_LEASES,
   settleReport,
   type LeaseBook,
+  type UsedOfLease,
 } from './beside/lease-book.js'
 import { placesUntil, type Opening } from './beside/place-line.js'
-import type { PreparedLimit } from './prepared-limit.js'
+import { unitsThatFit, type PreparedLimit } from './prepared-limit.js'
 
 /** An outcome that is still being filled in. */
 type LimitOutcomeDraft = { -readonly [Name in keyof LimitOutcome]: LimitOutcome[Name] }
@@ -36,19 +41,26 @@ export class LoadedLimits {
   protected limits: readonly PreparedLimit[] = []
   /** What is on lease of the subject, as of now. */
   protected leases: LeaseBook = NO_LEASES
-  /** Whether the request told of other slots than the subject's state. */
+  /** Whether the request reported other slots than the subject's state had. */
   hasDeclared = false
+  protected denials: DenialRecord | undefined
+  /** Whether the request was a denial that counts, or told of such. */
+  hasNewDenials = false
+  /** Whether anything is kept of the subject. */
+  protected exists = false
+  /** Set if the subject is blocked for this request. */
+  #block: BlockOutcome | undefined
 
-  #outcomes: LimitOutcomeDraft[] = []
+  protected outcomes: LimitOutcomeDraft[] = []
 
-  /** Whether the cost of which `wait` was asked fits all limits now. */
   get fits(): boolean {
-    return this.#outcomes.every(({ wait }) => wait === 0)
+    return this.outcomes.every(({ wait }) => wait === 0)
   }
 
   /** Begins an answer in which nothing is waited for. */
   begin(granted?: readonly number[]): void {
-    this.#outcomes = this.limits.map((_, i) => {
+    this.#block = undefined
+    this.outcomes = this.limits.map((_, i) => {
       const outcome = { wait: 0, remaining: 0, reset: 0 }
       return granted ? { ...outcome, granted: granted[i] ?? 0 } : outcome
     })
@@ -58,16 +70,81 @@ export class LoadedLimits {
   wait(cost: number): boolean {
     const limits = this.limits
     let fits = true
-    this.#outcomes = []
+    this.outcomes = []
     for (let i = 0; i < limits.length; i += 1) {
-      const wait = (limits[i] as PreparedLimit).wait(cost)
-      this.#outcomes.push({ wait, remaining: 0, reset: 0 })
-      if (wait !== 0) fits = false
+      const limit = limits[i] as PreparedLimit
+      const wait = limit.wait(cost)
+      const outcome: LimitOutcomeDraft = { wait, remaining: 0, reset: 0 }
+      this.outcomes.push(outcome)
+      if (limit.observes) this.#observe(outcome, wait)
+      else if (limit.overage) outcome.wait = 0
+      else if (wait !== 0) fits = false
     }
-    return fits
+    if (!this.#block) return fits
+    this.#delay(this.#block)
+    return false
   }
 
-  /** Tells of a process's slots, if a limit counts them. Returns whether its row said anything else. */
+  /** Nothing waits for a limit that observes. */
+  #observe(outcome: LimitOutcomeDraft, wait: number): void {
+    outcome.wait = 0
+    if (wait === 0) delete outcome.wouldWait
+    else outcome.wouldWait = wait
+  }
+
+  /** No cost fits before the block is over. */
+  #delay({ endsInUs }: BlockOutcome): void {
+    for (const outcome of this.outcomes) {
+      if (outcome.wait !== NEVER) outcome.wait = Math.max(outcome.wait, endsInUs)
+    }
+  }
+
+  admit(): void {
+    this.#block = undefined
+    for (const outcome of this.outcomes) outcome.wait = 0
+  }
+
+  /** A request that does not ask for the whole cost is not blocked. */
+  protected loadDenials(record: DenialRecord | undefined): void {
+    this.outcomes = []
+    this.denials = record
+    this.hasNewDenials = false
+    this.#block = undefined
+  }
+
+  /**
+   * Called before a request for the whole cost is decided: it may be blocked.
+   *
+   * @param tally what to count first; undefined if nothing may change
+   */
+  beginBlock({ blockAfter }: LimitSet, tally: DenialTally | undefined, now: number): void {
+    if (!blockAfter) return
+    const known = this.denials
+    if (tally && this.exists) this.denials = countTally(known, tally, blockAfter, now)
+    this.hasNewDenials = this.denials !== known
+    this.#block = toBlockOutcome(this.denials, this.hasNewDenials, now)
+  }
+
+  /** Counts the denial of the request whose waits were asked for, if a limit in time denied it and no block. */
+  countDenial({ set: { blockAfter }, countsDenial }: SubRequest, now: number): void {
+    if (!blockAfter || countsDenial === false || this.#block || !this.exists) return
+    const isDenied = this.outcomes.some(({ wait }, i) => wait !== 0 && !this.limits[i]?.isInFlight)
+    if (!isDenied) return
+    this.denials = countDenials(this.denials, { denials: 1, firstUs: now }, blockAfter, now)
+    this.hasNewDenials = true
+    this.#block = toBlockOutcome(this.denials, true, now)
+    if (this.#block) this.#delay(this.#block)
+  }
+
+  /** Ends the block, and forgets the denials. Returns whether there was a block. */
+  unblock(now: number): boolean {
+    const wasBlocked = toBlockOutcome(this.denials, false, now) !== undefined
+    this.hasNewDenials = this.denials !== undefined
+    this.denials = undefined
+    return wasBlocked
+  }
+
+  /** Records a process's slots, if a limit counts them. Returns whether its row was different. */
   declare(holder: SlotHolder | undefined): boolean {
     this.hasDeclared = false
     if (!holder) return false
@@ -75,18 +152,24 @@ export class LoadedLimits {
     return this.hasDeclared
   }
 
-  /** How many units fit all limits now. */
+  /** How many units fit all limits now that deny. */
   unitsThatFitAll(): number {
-    let least = Number.MAX_SAFE_INTEGER
-    for (const limit of this.limits) if (!limit.isInFlight) least = Math.min(least, limit.remaining())
-    return least
+    return unitsThatFit(this.limits.filter(({ isLenient }) => !isLenient))
   }
 
+  /** Takes the cost of which `wait` was asked, or as many units as fit all limits. A limit that observes takes only what fits it. */
   take(cost: number): void {
     const limits = this.limits
     for (let i = 0; i < limits.length; i += 1) {
       const { algorithm, state, params } = limits[i] as PreparedLimit
-      algorithm.take(state, cost, params)
+      algorithm.take(state, this.outcomes[i]?.wouldWait === undefined ? cost : 0, params)
+    }
+  }
+
+  /** Whether limits that observe would have denied this many units: `wait` was asked of more. */
+  observeAgain(units: number): void {
+    for (const [i, limit] of this.limits.entries()) {
+      if (limit.observes) this.#observe(this.outcomes[i] as LimitOutcomeDraft, limit.wait(units))
     }
   }
 
@@ -108,18 +191,20 @@ export class LoadedLimits {
   /** Gives units back to each limit. Returns whether any were given. */
   give(receipts: readonly Receipt[]): boolean {
     let anyGiven = false
-    for (const [i, { algorithm, state, params }] of this.limits.entries()) {
+    for (const [i, { algorithm, state, params, renewedAtUs }] of this.limits.entries()) {
       const receipt = receipts[i]
-      if (receipt === undefined || receipt.units === 0) algorithm.take(state, 0, params)
+      // What was taken before a renewal is of the period before.
+      const isBefore = receipt !== undefined && receipt.at !== EARLIEST && receipt.at < renewedAtUs
+      if (receipt === undefined || receipt.units === 0 || isBefore) algorithm.take(state, 0, params)
       else if (algorithm.give(state, receipt, params)) anyGiven = true
     }
     return anyGiven
   }
 
-  /** Counts what reports tell as used. Returns whether they changed anything, and whether all their leases are known. */
+  /** Counts what reports say was used. Returns whether they changed anything, and whether all their leases are known. */
   settle({ reports }: LeaseOrder, now: number): { readonly hasChanged: boolean; readonly isKnown: boolean } {
     const before = this.leases
-    const used: Usage[] = []
+    const used: UsedOfLease[] = []
     let isKnown = true
     for (const report of reports) {
       const settled = settleReport(this.leases, report, now)
@@ -127,8 +212,8 @@ export class LoadedLimits {
       used.push(settled.used)
       if (!settled.isKnown) isKnown = false
     }
-    for (const { units, ageUs } of used.sort((a, b) => b.ageUs - a.ageUs)) {
-      for (const limit of this.limits) if (units > 0 && !limit.isInFlight) limit.enter(units, ageUs)
+    for (const { units, ageUs, stateIds } of used.sort((a, b) => b.ageUs - a.ageUs)) {
+      for (const limit of this.limits) if (stateIds.includes(limit.stateId)) limit.enter(units, ageUs)
     }
     const hasChanged = this.leases !== before
     if (hasChanged) this.countLeased(now)
@@ -141,7 +226,10 @@ export class LoadedLimits {
     if (living) return { units: living.out, endsInUs: living.endUs - now, isNew: false }
     const { id, lagUs, lengthUs, most, least, share } = wish
     const endUs = endAfter(now, lengthUs)
-    const units = Math.min(most, Math.floor(this.unitsThatFitAll() * share))
+    // What observes has a say here: so that it sees each request once it has nothing left.
+    // Top-ups are not leased: units that enter after the end of their window would not be paid.
+    const free = unitsThatFit(this.limits, (limit) => limit.remaining() - limit.toppedUp())
+    const units = Math.min(most, Math.floor(free * share))
     if (units < Math.max(least, 1) || endUs <= now) return NOTHING_GRANTED
     const ends = { endUs, lagUs, expiresUs: endUs + ttlUs }
     this.leases = addLease(this.leases, { id, units }, { kind: 'lease', ...ends, stateIds: this.leasedIds() })
@@ -149,9 +237,11 @@ export class LoadedLimits {
     return { units, endsInUs: endUs - now, isNew: true }
   }
 
-  /** The limits whose units come back with time, each once. */
+  /** The limits whose units come back with time, each once, without those that observe and that the units do not fit. */
   protected leasedIds(): number[] {
-    return [...new Set(this.limits.filter(({ isInFlight }) => !isInFlight).map(({ stateId }) => stateId))]
+    const takes = ({ isInFlight }: PreparedLimit, i: number): boolean =>
+      !isInFlight && this.outcomes[i]?.wouldWait === undefined
+    return [...new Set(this.limits.filter(takes).map(({ stateId }) => stateId))]
   }
 
   protected countLeased(now: number): void {
@@ -160,22 +250,39 @@ export class LoadedLimits {
 
   /** Completes the answer that was begun: where each limit stands now. */
   outcome(granted?: number): LimitOutcomeDraft[] {
-    const limits = this.limits
-    const outcomes = this.#outcomes
+    const { limits, outcomes } = this
     for (let i = 0; i < limits.length; i += 1) {
       const limit = limits[i] as PreparedLimit
       const outcome = outcomes[i] as LimitOutcomeDraft
       const remaining = limit.remaining()
       outcome.remaining = remaining
-      outcome.reset = Math.max(limit.wait(remaining + 1), 0)
+      outcome.reset = limit.reset(remaining)
       if (granted !== undefined) outcome.granted = granted
       if (limit.leased > 0) outcome.leased = limit.leased
+      const over = limit.over()
+      if (over > 0) outcome.over = over
+      const toppedUp = limit.toppedUp()
+      if (toppedUp > 0) outcome.toppedUp = toppedUp
+      if (limit.shortQuota !== undefined) outcome.shortQuota = limit.shortQuota
       if (limit.algorithm.inFlight) {
         outcome.reset = 0
         outcome.slot = limit.algorithm.slotOf?.(limit.state) ?? 0
       }
     }
+    if (this.#block) this.#tellBlock(this.#block)
     return outcomes
+  }
+
+  /** Nothing is left before the block is over. */
+  #tellBlock(block: BlockOutcome): void {
+    for (const outcome of this.outcomes) {
+      if (outcome.slot === undefined) {
+        const reset = outcome.remaining === 0 ? outcome.reset : 0
+        outcome.reset = Math.max(reset, block.endsInUs)
+      }
+      outcome.remaining = 0
+      outcome.block = block
+    }
   }
 
   /** A hold that was made before with the same id. */
@@ -205,8 +312,8 @@ export class LoadedLimits {
     if (set.wait && this.#placesToCome(now) >= hold.most) return undefined
     const openings: Opening[] = []
     for (const [i, limit] of this.limits.entries()) {
-      const wait = this.#outcomes[i]?.wait ?? NEVER
-      const mayWait = set.wait && !limit.isInFlight && wait !== NEVER
+      const wait = this.outcomes[i]?.wait ?? NEVER
+      const mayWait = set.wait && !limit.isInFlight && !limit.isLenient && wait !== NEVER
       if (mayWait) openings.push(limit.opening(this.leases, cost, now))
       else if (wait !== 0) return undefined
     }
@@ -225,8 +332,9 @@ export class LoadedLimits {
     now: number,
   ): void {
     const { kind, id, slackUs } = hold
-    for (const { isInFlight, algorithm, state, params } of this.limits) {
-      algorithm.take(state, isInFlight ? cost : 0, params)
+    for (const [i, { isInFlight, algorithm, state, params }] of this.limits.entries()) {
+      const takes = isInFlight && this.outcomes[i]?.wouldWait === undefined
+      algorithm.take(state, takes ? cost : 0, params)
     }
     const stateIds = this.leasedIds()
     if (kind === 'place') {

@@ -1,14 +1,19 @@
 import { CLOCK_WENT_BACK_US } from '../../algorithms/implementation.js'
+import { unbilledSet } from '../../plans/billed-set.js'
 import type { LimitSet } from '../../plans/limit/limit-set.js'
 import type { Hold, SlotHolder, SubRequest } from '../contract.js'
+import { endOfAccount, livingEntries, NO_ACCOUNT } from './beside/account.js'
+import { endOfRecord, livingRecord } from './beside/denial-record.js'
 import { endedOf, endOf, groupsAt, NO_LEASES, withoutEntered } from './beside/lease-book.js'
-import { LoadedLimits } from './loaded-limits.js'
+import { BookedLimits } from './booked-limits.js'
 import { findStates, othersBeside, partsOf } from './other-limits.js'
 import type { PreparedLimit, PreparedSets } from './prepared-limit.js'
 import {
   EXPIRES,
   LAST,
   MORE,
+  MORE_ACCOUNT,
+  MORE_DENIALS,
   MORE_LEASES,
   MORE_LIMITS,
   MORE_STATES,
@@ -24,7 +29,7 @@ const NOTHING: LimitSet = { limits: [], ttlMs: 0 }
  * A subject's state as of now, for the limits of one set. The object is reused for every request, since garbage
  * collection of an object per request is expensive.
  */
-export class LoadedSubject extends LoadedLimits {
+export class LoadedSubject extends BookedLimits {
   /** Whether any of the limits has a stored state, and when the latest of those was written, in µs. */
   isKnown = false
   last = 0
@@ -48,13 +53,15 @@ export class LoadedSubject extends LoadedLimits {
     this.#keptUs = keptUs
   }
 
-  load(key: string, set: LimitSet, now: number): void {
-    if (set !== this.#set) this.#enter(set)
+  load(key: string, asked: LimitSet, now: number): void {
     const records = this.#records
     const id = records.find(key)
+    const set = asked.isBillable && id !== NONE ? this.#billed(id, asked, now) : asked
+    if (set !== this.#set) this.#enter(set)
     this.#key = key
     this.#removals = records.removals
     this.leases = NO_LEASES
+    this.account = NO_ACCOUNT
     this.hasDeclared = false
     if (id !== NONE) {
       const page = records.page(id)
@@ -63,12 +70,31 @@ export class LoadedSubject extends LoadedLimits {
         this.#id = id
         if (records.sets[id] === set) this.#loadSame(id, page, at, now)
         else this.#loadOther(id, now)
-        if ((page[at + MORE] as number) >= MORE_LEASES) this.#loadLeases(id, page[at + LAST] as number, now)
+        const more = page[at + MORE] as number
+        if (more & MORE_ACCOUNT) this.attach(livingEntries(records.accounts.get(id) ?? NO_ACCOUNT, now), now)
+        if (more & MORE_LEASES) this.#loadLeases(id, page[at + LAST] as number, now)
+        this.exists = true
+        this.loadDenials(more & MORE_DENIALS ? livingRecord(records.denials.get(id), now) : undefined)
+        if (set.isLenient) this.readClosed()
         return
       }
     }
     this.#id = NONE
+    this.exists = false
+    this.loadDenials(undefined)
     this.#loadNew(now)
+    if (set.isLenient) this.readClosed()
+  }
+
+  /** What the limits count in if the subject had a billing day. */
+  #billed(id: number, set: LimitSet, now: number): LimitSet {
+    if (this.#records.sets[id] === set) return set
+    const { own, others } = this.#partsOf(id)
+    const parts = [...own, ...others.parts]
+    return unbilledSet(set, ({ otherId, paramsAt }) => {
+      const part = parts.find((one) => one.id === otherId)
+      return part?.algorithm.stillSays?.(part.state, now, paramsAt(now / 1000)) ?? false
+    })
   }
 
   /** Whether the clock went back so far since the last write that even a denial is written. */
@@ -76,7 +102,7 @@ export class LoadedSubject extends LoadedLimits {
     return this.last > now + CLOCK_WENT_BACK_US
   }
 
-  /** Makes the row of a process say what it tells, as it is stored. Returns false where it is to be declared instead. */
+  /** Sets the stored row of a process to what it reports. Returns false if that must be declared instead. */
   release(holder: SlotHolder | undefined, now: number): boolean {
     if (!holder || !this.isKnown || this.last > now) return false
     return this.limits.some(({ algorithm, state }) => algorithm.release?.(state, holder))
@@ -95,9 +121,34 @@ export class LoadedSubject extends LoadedLimits {
     if (id === NONE || records.sets[id] !== this.#set) return this.#writeAnew(id, now)
     const page = records.page(id)
     const at = records.at(id)
-    if ((page[at + MORE] as number) >= MORE_LIMITS || this.leases.length > 0) return this.#writeAnew(id, now)
+    const isPlain =
+      (page[at + MORE] as number) < MORE_LIMITS &&
+      this.leases.length === 0 &&
+      !this.denials &&
+      this.account.length === 0 &&
+      !this.hasClosed
+    if (!isPlain) return this.#writeAnew(id, now)
     this.#store(id, page, at, now)
     records.use(id, now)
+  }
+
+  /** Writes only the denials: a denial changes nothing else. */
+  writeDenials(now: number): void {
+    const records = this.#records
+    const id = this.#current()
+    if (id === NONE) return
+    const page = records.page(id)
+    const at = records.at(id)
+    this.#keepDenials(id, page, at)
+    records.use(id, now)
+  }
+
+  #keepDenials(id: number, page: Float64Array, at: number): void {
+    const { denials } = this
+    if (!denials) return
+    this.#records.denials.set(id, denials)
+    page[at + MORE] = (page[at + MORE] as number) | MORE_DENIALS
+    page[at + EXPIRES] = Math.max(page[at + EXPIRES] as number, endOfRecord(denials) + this.#keptUs)
   }
 
   /** Puts a cost beside the limits, and writes that. */
@@ -127,6 +178,8 @@ export class LoadedSubject extends LoadedLimits {
     this.#store(id, page, at, now)
     records.others.delete(id)
     records.leases.delete(id)
+    records.denials.delete(id)
+    records.accounts.delete(id)
     if (parts.length > 0 || merged) {
       records.others.set(id, { parts, merged })
       page[at + MORE] = (page[at + MORE] as number) | MORE_LIMITS
@@ -137,9 +190,20 @@ export class LoadedSubject extends LoadedLimits {
     }
     const ends = [...parts.map((part) => part.ends), merged?.ends ?? 0, endOf(this.leases) + this.#keptUs]
     page[at + EXPIRES] = Math.max(page[at + EXPIRES] as number, ...ends)
+    this.#keepDenials(id, page, at)
+    this.#keepAccount(id, page, at, now)
   }
 
-  /** Its record: another part of the request may have taken the place of this subject, for want of room. */
+  /** Keeps what was booked, with what the limits have used of it. */
+  #keepAccount(id: number, page: Float64Array, at: number, now: number): void {
+    const account = this.accountToKeep(now)
+    if (account.length === 0) return
+    this.#records.accounts.set(id, account)
+    page[at + MORE] = (page[at + MORE] as number) | MORE_ACCOUNT
+    page[at + EXPIRES] = Math.max(page[at + EXPIRES] as number, endOfAccount(account) + this.#keptUs)
+  }
+
+  /** Its record; NONE if this subject had to make room for another part of the request. */
   #current(): number {
     const records = this.#records
     if (this.#id === NONE || records.removals === this.#removals) return this.#id

@@ -64,7 +64,7 @@ export function othersBeside(
   // What was of the set until now may say nothing.
   const saying = own.filter((part) => part.algorithm.unitsIn(part.state) > 0 || isLeased(part, 0))
   const counting = [...saying, ...others.parts].filter(
-    ({ id, ends }) => ends > now && !limits.some((limit) => keptId(limit) === id),
+    ({ id, ends }) => ends > now && !limits.some((limit) => keptId(limit) === id || limit.otherId === id),
   )
   const early = counting.filter(({ algorithm }) => !algorithm.inFlight).slice(MOST_OTHERS)
   const old = new Set(early.filter((part) => !isLeased(part, now)))
@@ -133,6 +133,9 @@ export function findStates(
     const part = isNext ? parts[next] : fullest(partsFor(limit, own, parts), limit, now)
     next = isNext ? next + 1 : 0
     if (!part) {
+      const plain = parts.find(({ id }) => algorithm.fromPlain && id === limit.otherId)
+      const state = plain && limit.fromPlain(plain, now)
+      if (state) return { state, last: plain.last, isOwn: true }
       if (!merged || merged.ends <= now || algorithm.inFlight) return undefined
       return { state: algorithm.stateOf(merged.units, merged.last), last: merged.last, isOwn: false }
     }

@@ -1,23 +1,31 @@
 import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import { keptId, type CompiledLimit, type Params, type LimitSet } from '../../plans/limit/limit-set.js'
-import type { SlotHolder, SubRequest } from '../contract.js'
-import { leasedOf, type Ended, type LeaseBook } from './beside/lease-book.js'
+import type { SlotHolder } from '../contract.js'
+import type { CountedWindow } from '../account.js'
+import { type Account, paidOn, Pots, renewedAt, toClosed } from './beside/account.js'
+import { heldUntil, leasedOf, NO_LEASES, type Ended, type LeaseBook } from './beside/lease-book.js'
+import type { Part } from './records.js'
 import { openingOf } from './beside/level-openings.js'
 import type { Opening } from './beside/place-line.js'
-import { EXPIRES, LAST, MORE, MORE_LIMITS, NONE, STATES, type Records } from './records.js'
 
 /** The numbers of a subject that has used nothing. */
 const ZEROS = new Float64Array(16)
 
-/** A limit of a set, ready to be decided: all that is looked up once and not at every request. */
+/** A limit of a set, ready for decisions: what they need is looked up once, not at every request. */
 export class PreparedLimit {
   readonly algorithm: AnyImplementation
   /** Whether it counts requests in flight: then none of its units are ever on lease. */
   readonly isInFlight: boolean
+  readonly observes: boolean
+  readonly overage: boolean
+  /** Whether it denies nothing. */
+  readonly isLenient: boolean
   readonly stateId: number
   /** The id that its state is kept under. */
   readonly keptId: number
+  /** As in CompiledLimit. */
+  readonly otherId: number | undefined
   /** How long its units count at most, in µs. */
   readonly ttlUs: number
   readonly #limit: CompiledLimit
@@ -35,13 +43,26 @@ export class PreparedLimit {
   /** How many units of the subject are on lease, and in how many µs the last of them come back. */
   leased = 0
   #leasesEndInUs = 0
+  /** The subject's top-ups of this limit, if it has any. */
+  #pots: Pots | undefined
+  /** When the subject's limit was renewed, in µs; 0 if it was not. */
+  renewedAtUs = 0
+  #now = 0
+  #last = 0
+  /** With overage: what it counted in its latest window, if that is over. */
+  closed: CountedWindow | undefined
+  #book: LeaseBook = NO_LEASES
 
   constructor(limit: CompiledLimit, first: number, behindMs: () => number) {
-    const { algorithm, stateId, isSteady, ttlMs } = limit
+    const { algorithm, stateId, isSteady, ttlMs, observes = false, overage = false } = limit
     this.algorithm = implementations[algorithm]
     this.isInFlight = this.algorithm.inFlight === true
+    this.observes = observes
+    this.overage = overage
+    this.isLenient = observes || overage
     this.stateId = stateId
     this.keptId = keptId(limit)
+    this.otherId = limit.otherId
     this.ttlUs = ttlMs * 1000
     this.#limit = limit
     this.#behindMs = behindMs
@@ -54,9 +75,100 @@ export class PreparedLimit {
   /** Makes a subject's state the one that is decided, as of `now`. */
   load(state: object, last: number, now: number): void {
     this.state = state
+    this.#now = now
     this.params = this.#steady ?? this.#paramsAt(now)
     this.algorithm.load(state, last, now, this.params)
+    if (this.algorithm.paramsFor) this.params = this.#paramsOfPlan()
+    this.#last = last
     this.leased = 0
+    this.#pots = undefined
+    this.renewedAtUs = 0
+    this.#book = NO_LEASES
+  }
+
+  /** Adds the top-ups of the subject. What only observes pays nothing. Called before leases enter. */
+  attach(account: Account, now: number, isRenewed = false): void {
+    this.renewedAtUs = renewedAt(account, this, now)
+    if (!this.algorithm.over || this.observes) return
+    const count = this.#count()
+    const isNewWindow = isRenewed || count === 0
+    const { quota = 0, whole = quota } = this.params
+    this.#pots = Pots.of(account, { ids: this, quota, whole, count, isNewWindow }, now)
+    if (this.#pots) this.params = { ...this.params, quota: this.#pots.quota }
+  }
+
+  /** Finds what it counted in its latest window, if that is over. Called once all is loaded. */
+  readClosed(account: Account): void {
+    if (!this.overage) return
+    const closed = this.algorithm.closed?.(this.state, this.#last, this.#paramsOfPlan())
+    // It is kept for as long as it was.
+    const isKept = closed && this.#now < 2 * closed.endUs - closed.startUs
+    const over = closed ? Math.max(closed.units - closed.quota - paidOn(account, this), 0) : 0
+    this.closed = isKept ? toClosed(closed, over) : undefined
+  }
+
+  /** What it counts in the window of now. */
+  running(): CountedWindow | undefined {
+    const { algorithm, state, params } = this
+    const running = algorithm.running?.(state, params)
+    return running && { ...running, over: this.over() }
+  }
+
+  /** Without top-ups. */
+  detach(): void {
+    if (!this.#pots) return
+    this.params = this.#paramsOfPlan()
+    this.#pots = undefined
+  }
+
+  /** The parameters for its state, without top-ups. */
+  #paramsOfPlan(): Params {
+    const { algorithm, state } = this
+    const params = this.#steady ?? this.#paramsAt(this.#now)
+    return algorithm.paramsFor?.(state, params) ?? params
+  }
+
+  /** What the limit counts in its window. */
+  #count(): number {
+    return this.algorithm.over?.(this.state, { ...this.params, quota: 0 }) ?? 0
+  }
+
+  /** Its quota without top-ups. */
+  get planQuota(): number {
+    return (this.#pots?.base ?? this.params['quota'] ?? 0) as number
+  }
+
+  /** Units that processes hold for use in this window. They can be counted when it is over. */
+  #held(): number {
+    const { algorithm, state, params } = this
+    const reset = algorithm.wait(state, algorithm.remaining(state, params) + 1, params)
+    return reset > 0 ? heldUntil(this.#book, this.stateId, this.#now + reset, this.#now) : 0
+  }
+
+  /** Its quota without top-ups, if its window is short. */
+  get shortQuota(): number | undefined {
+    return this.params['whole'] === undefined ? undefined : this.planQuota
+  }
+
+  /** Units left of top-ups. */
+  toppedUp(): number {
+    return this.#pots?.left(this.#count(), this.#held()) ?? 0
+  }
+
+  /** The account with what this limit has used of its top-ups. */
+  settled(account: Account): Account {
+    return this.#pots?.settled(account, this.#count(), this.#held()) ?? account
+  }
+
+  /** A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now. */
+  fromPlain({ state, last }: Pick<Part, 'state' | 'last'>, now: number): object | undefined {
+    const params = this.#steady ?? this.#paramsAt(now)
+    return this.algorithm.fromPlain?.(state as { readonly count: number }, last, params)
+  }
+
+  /** Begins afresh. */
+  renew(now: number): void {
+    this.load(this.unused(), now, now)
   }
 
   /** Where units drain together: how many a stored state has of them by now. Else 0. */
@@ -84,31 +196,64 @@ export class PreparedLimit {
   }
 
   countLeased(book: LeaseBook, now: number): void {
+    this.#book = book
     const { units, endsInUs } = leasedOf(book, this.stateId, now)
     this.leased = units
     this.#leasesEndInUs = endsInUs
   }
 
-  /** Makes the row of a process what it tells. Returns whether it said anything else. */
+  /** Sets the row of a process to what it reports. Returns whether the row was different. */
   declare(holder: SlotHolder): boolean {
     return this.algorithm.declare?.(this.state, holder, this.params) ?? false
   }
 
   /** µs until the cost fits. With units on lease, an upper bound: they may come back earlier than they would if used. */
   wait(cost: number): number {
+    const wait = this.#waitBeside(cost)
+    return wait > 0 && this.#pots ? this.#pots.wait(cost, wait, this.toppedUp(), this.#now) : wait
+  }
+
+  /** When a cost fits, if the client comes in `wait` µs: then, later, or never, since top-ups may have ended. */
+  waitFrom(cost: number, wait: number): number {
+    const pots = this.#pots
+    if (!pots || this.overage) return wait
+    const { algorithm, state, params, leased } = this
+    const free = algorithm.remaining(state, params)
+    const reset = algorithm.wait(state, free + 1, params)
+    const left = this.toppedUp()
+    const gone = pots.goneBy(this.#now + wait, left)
+    if (wait < reset && cost + gone + leased <= free) return wait
+    return pots.wait(cost, Math.max(wait, reset), left, this.#now)
+  }
+
+  /** µs until one more unit than these is there. */
+  reset(remaining: number): number {
+    return Math.max(this.#waitBeside(remaining + 1), 0)
+  }
+
+  #waitBeside(cost: number): number {
     const { algorithm, state, params, leased } = this
     const wait = algorithm.wait(state, cost + leased, params)
     if (leased === 0 || wait !== NEVER || algorithm.wait(state, cost, params) === NEVER) return wait
     return this.#leasesEndInUs + Math.ceil(algorithm.countsForUs(params))
   }
 
-  /** When the cost can have a place. */
+  /** When the cost can have a place. Later windows may have no top-up any more. */
   opening(book: LeaseBook, cost: number, now: number): Opening {
-    const { algorithm, state, params, stateId } = this
+    const { algorithm, state, stateId } = this
+    const params = this.#pots ? this.#paramsOfPlan() : this.params
     const wait = (units: number): number =>
       algorithm.place?.(state, units, params) ?? algorithm.wait(state, units, params)
     const leftIn = (): ((us: number) => number) | undefined => algorithm.leftIn?.(state, params)
     return openingOf(book, { stateId, wait, leftIn, flow: algorithm.flow?.(state, params) }, cost, now)
+  }
+
+  /** Units beyond the quota, if it has overage. */
+  over(): number {
+    if (!this.overage) return 0
+    return (
+      this.#pots?.over(this.#count(), this.#held()) ?? this.algorithm.over?.(this.state, this.params) ?? 0
+    )
   }
 
   /** Units that fit now, beside those on lease. */
@@ -195,66 +340,11 @@ function prepareSet(set: LimitSet, behindMs: () => number): PreparedSet {
   return { limits, size, ttlUs: set.ttlMs * 1000 }
 }
 
-/**
- * Decides what is common straight on a subject's record: all or nothing, of a subject that was on the same limits at its
- * last write, each of them in a state that its algorithm decides quickly.
- */
-export class QuickWay {
-  readonly #records: Records
-  /** How much longer subjects are kept under a test's clock, in µs. */
-  readonly #keptUs: number
-  readonly #sets: PreparedSets
-  /** One object for all requests, since garbage collection of one for each costs more. */
-  readonly #request = { cost: 0, takes: false, last: 0, now: 0 }
-
-  constructor(records: Records, keptUs: number, sets: PreparedSets) {
-    this.#sets = sets
-    this.#records = records
-    this.#keptUs = keptUs
-  }
-
-  /**
-   * @param mayTake whether the cost is taken if it fits all limits
-   * @returns undefined where the general way must decide: then nothing has changed
-   */
-  decide({ key, set, cost }: SubRequest, mayTake: boolean, now: number): LimitAnswer[] | undefined {
-    const records = this.#records
-    const id = records.find(key)
-    if (id === NONE || records.sets[id] !== set || set.inFlightIndex !== undefined) return undefined
-    const page = records.page(id)
-    const at = records.at(id)
-    const last = page[at + LAST] as number
-    const more = page[at + MORE] as number
-    if (last > now || (page[at + EXPIRES] as number) <= now || more >= MORE_LIMITS) return undefined
-    const { limits, ttlUs } = this.#sets.of(set)
-    const kept = more === 0 ? undefined : records.states[id]
-    const request = this.#request
-    const final = limits.length - 1
-    request.cost = cost
-    request.last = last
-    request.now = now
-    // The last limit takes at once if all others have said that the cost fits them.
-    request.takes = mayTake && final === 0
-    const first = (limits[0] as PreparedLimit).decide(page, at + STATES, kept?.[0], request)
-    if (!first) return undefined
-    // Made with the first answer: an empty list reserves 17 places at the first push.
-    const answers = [first]
-    let fits = mayTake && first.wait === 0
-    for (let i = 1; i <= final; i += 1) {
-      request.takes = fits && i === final
-      const answer = (limits[i] as PreparedLimit).decide(page, at + STATES, kept?.[i], request)
-      if (!answer) return undefined
-      answers.push(answer)
-      if (answer.wait !== 0) fits = false
-    }
-    if (fits) {
-      for (let i = 0; i < final; i += 1) {
-        answers[i] = (limits[i] as PreparedLimit).decide(page, at + STATES, kept?.[i], request) as LimitAnswer
-      }
-      page[at + LAST] = now
-      page[at + EXPIRES] = now + ttlUs + this.#keptUs
-    }
-    if (mayTake) records.use(id, now)
-    return answers
-  }
+/** How many units fit all of some limits now. */
+export function unitsThatFit(
+  limits: readonly PreparedLimit[],
+  unitsOf = (limit: PreparedLimit): number => limit.remaining(),
+): number {
+  const units = limits.filter(({ isInFlight }) => !isInFlight).map(unitsOf)
+  return Math.min(Number.MAX_SAFE_INTEGER, ...units)
 }

@@ -3,6 +3,7 @@ import type { LimitSet } from '../../plans/limit/limit-set.js'
 import {
   ID_KEPT_MS,
   KEPT_UNDER_TEST_CLOCK_MS,
+  type AccountRequest,
   type ChargeRequest,
   type LeaseRequest,
   type LimitOutcome,
@@ -13,13 +14,17 @@ import {
   type Store,
   type StoreRequest,
   type SubRequest,
+  type UnblockRequest,
 } from '../contract.js'
 import { limitsByPart } from '../outcome-check.js'
 import { FULL_WAIT_US, isHeld, NOTHING_HELD, planHold, type HoldRequest } from './beside/hold-decision.js'
+import { BookedLimits } from './booked-limits.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
-import { PreparedSets, QuickWay } from './prepared-limit.js'
+import { PreparedSets } from './prepared-limit.js'
+import { QuickWay } from './quick-way.js'
+import { MemoryRules } from './memory-rules.js'
 import { NONE, Records } from './records.js'
 
 /** The memory store without option checks and warnings. Also used for what a process counts for itself. */
@@ -29,8 +34,14 @@ export class ProcessStore implements Store {
   readonly leases = true
   readonly slots = true
   readonly holds = true
+  readonly blocks = true
+  readonly observers = true
+  readonly overage = true
+  readonly accounts = true
+  readonly billingDays = true
   readonly clock = 'process'
   readonly testClock?: () => number
+  readonly rules: MemoryRules
   readonly #now: () => number
   readonly #newSets: () => PreparedSets
   /** How much longer subjects are kept under a test's clock, in µs. */
@@ -54,6 +65,7 @@ export class ProcessStore implements Store {
     this.#records = new Records(maxSubjects, (expires, at) => {
       if (expires - this.#keptUs > at) this.#evictions.add()
     })
+    this.rules = new MemoryRules(this.#clock)
     const sets = this.#newSets()
     this.#quickWay = new QuickWay(this.#records, this.#keptUs, sets)
     this.#loaded.push(new LoadedSubject(this.#records, this.#keptUs, sets))
@@ -70,8 +82,9 @@ export class ProcessStore implements Store {
     const id = records.find(key)
     if (id === NONE) return undefined
     const prepared = this.#newSets().of(records.sets[id] as LimitSet)
-    const [leases, expires] = [records.leases.get(id), records.expires(id)]
-    return { ...partsOf(records, id, prepared, this.#keptUs), leases, expires }
+    const [leases, denials, expires] = [records.leases.get(id), records.denials.get(id), records.expires(id)]
+    const account = records.accounts.get(id)
+    return { ...partsOf(records, id, prepared, this.#keptUs), leases, denials, account, expires }
   }
 
   consume(batch: readonly StoreRequest[]): Outcome[] {
@@ -116,6 +129,10 @@ export class ProcessStore implements Store {
       case 'declare':
       case 'release':
         return this.#declare(request)
+      case 'unblock':
+        return this.#unblock(request)
+      case 'account':
+        return this.#book(request)
       default:
         return this.#decide(request, true)
     }
@@ -138,6 +155,27 @@ export class ProcessStore implements Store {
     return { at: now, limits: subject.outcome().map((limit, i) => (i === set.inFlightIndex ? limit : none)) }
   }
 
+  #unblock({ parts }: UnblockRequest): Outcome {
+    const now = this.#clock()
+    const subject = this.#load(0, parts[0] as SubRequest, now)
+    const wasBlocked = subject.unblock(now)
+    if (subject.hasNewDenials) {
+      subject.take(0)
+      subject.write(now)
+    }
+    subject.begin()
+    return { at: now, limits: subject.outcome(), wasBlocked }
+  }
+
+  #book({ parts, entry }: AccountRequest): Outcome {
+    const now = this.#clock()
+    const subject = this.#load(0, parts[0] as SubRequest, now)
+    const answer = subject.enterEntry(entry, now)
+    if (answer.booked === 'booked') subject.write(now)
+    subject.begin()
+    return { at: now, limits: subject.outcome(), ...answer }
+  }
+
   #lease({ parts, order }: LeaseRequest): Outcome {
     const now = this.#clock()
     const [part] = parts as readonly [SubRequest]
@@ -155,7 +193,7 @@ export class ProcessStore implements Store {
 
   #decide({ parts, grant, hold }: StoreRequest, mayTake: boolean): Outcome {
     const now = this.#clock()
-    if (grant === 'all' && parts.length === 1 && !hold) {
+    if (grant === 'all' && parts.length === 1 && !hold && !tellsOfDenials(parts[0] as SubRequest)) {
       const limits = this.#quickWay.decide(parts[0] as SubRequest, mayTake, now)
       if (limits) return { at: now, limits }
     }
@@ -166,6 +204,7 @@ export class ProcessStore implements Store {
       const part = parts[i] as SubRequest
       const subject = this.#load(i, part, now)
       if (part.set.inFlightIndex !== undefined) subject.declare(part.slots)
+      if (grant === 'all') subject.beginBlock(part.set, mayTake ? part.tally : undefined, now)
       if (!subject.wait(part.cost)) fits = false
       if (grant === 'upTo') most = Math.min(most, part.cost, subject.unitsThatFitAll())
     }
@@ -174,12 +213,17 @@ export class ProcessStore implements Store {
     const limits: LimitOutcome[] = []
     for (let i = 0; i < parts.length; i += 1) {
       const subject = subjects[i] as LoadedSubject
-      const asked = (parts[i] as SubRequest).cost
+      const { cost: asked } = parts[i] as SubRequest
       const cost = grant === 'upTo' ? most : fits ? asked : 0
+      if (grant === 'all' && mayTake && !fits) subject.countDenial(parts[i] as SubRequest, now)
+      if (grant === 'upTo') subject.observeAgain(most)
       const isWritten = mayTake && this.#settle(subject, cost, now)
       // A level above the brim drains slower from where it was written, and the client must not come too early.
       if (isWritten && cost === 0) subject.wait(asked)
-      limits.push(...subject.outcome(grant === 'upTo' ? most : undefined))
+    }
+    if (!fits && grant === 'all') BookedLimits.lengthen(subjects, parts)
+    for (let i = 0; i < parts.length; i += 1) {
+      limits.push(...(subjects[i] as LoadedSubject).outcome(grant === 'upTo' ? most : undefined))
     }
     return hold && fits ? { at: now, limits, hold: NOTHING_HELD } : { at: now, limits }
   }
@@ -192,10 +236,12 @@ export class ProcessStore implements Store {
     for (const [i, subject] of subjects.entries()) {
       const part = parts[i] as SubRequest
       const cost = plan && !plan.isKnown ? part.cost : 0
+      if (!plan) subject.countDenial(part, now)
       if (plan && isHeld(hold, plan, part)) subject.hold(part, hold, plan.delayUs, now)
       else if (this.#settle(subject, cost, now) && !plan) subject.wait(part.cost)
-      if (plan) subject.begin()
+      if (plan) subject.admit()
     }
+    if (!plan) BookedLimits.lengthen(subjects, parts)
     const limits = subjects.flatMap((subject) => {
       const outcomes = subject.outcome()
       const [first] = outcomes
@@ -247,9 +293,14 @@ export class ProcessStore implements Store {
       subject.write(now)
       return true
     }
-    subject.use(now)
+    if (subject.hasNewDenials) subject.writeDenials(now)
+    else subject.use(now)
     return false
   }
+}
+
+function tellsOfDenials({ tally, countsDenial }: SubRequest): boolean {
+  return tally !== undefined || countsDenial !== undefined
 }
 
 /** This many ids are remembered for certain, and at most twice as many are held. */

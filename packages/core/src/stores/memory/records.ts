@@ -1,5 +1,7 @@
 import type { AnyImplementation } from '../../algorithms/registry.js'
 import type { LimitSet } from '../../plans/limit/limit-set.js'
+import type { Account } from './beside/account.js'
+import type { DenialRecord } from './beside/denial-record.js'
 import type { LeaseBook } from './beside/lease-book.js'
 
 /** No record. */
@@ -8,7 +10,7 @@ export const NONE = -1
 /** Places in a record: when it was written, and when nothing of it counts any more, in µs. */
 export const LAST = 0
 export const EXPIRES = 1
-/** Set when more is kept of the subject than these numbers: MORE_STATES, MORE_LIMITS and MORE_LEASES, added up. */
+/** Set when more is kept of the subject than these numbers: MORE_STATES, MORE_LIMITS, MORE_LEASES, MORE_DENIALS and MORE_ACCOUNT, added up. */
 export const MORE = 2
 /** The first number of the states of the set's limits, in order. */
 export const STATES = 3
@@ -19,6 +21,10 @@ export const MORE_STATES = 1
 export const MORE_LIMITS = 2
 /** Units are on lease. */
 export const MORE_LEASES = 4
+/** Denials are counted, or the subject is blocked. */
+export const MORE_DENIALS = 8
+/** Something was booked on the limits. */
+export const MORE_ACCOUNT = 16
 
 /** How many records are checked for expiry after as many uses of known subjects. At once, since they lie beside each other in memory. */
 const LOOKS_AT_USED = 8
@@ -68,6 +74,8 @@ export class Records {
   readonly states: ((object | undefined)[] | undefined)[] = []
   readonly others = new Map<number, OtherParts>()
   readonly leases = new Map<number, LeaseBook>()
+  readonly denials = new Map<number, DenialRecord>()
+  readonly accounts = new Map<number, Account>()
   /** How many records have been removed: as long as it stays, so do the numbers of all subjects. */
   removals = 0
   readonly #most: number
@@ -83,7 +91,7 @@ export class Records {
   #next = 0
   #uses = 0
 
-  /** @param onEvicted is called for a record that was removed for want of room */
+  /** @param onEvicted is called for a record that was removed to make room */
   constructor(most: number, onEvicted: (expires: number, now: number) => void) {
     this.#most = most
     this.#onEvicted = onEvicted
@@ -184,6 +192,8 @@ export class Records {
     this.sets[id] = this.states[id] = undefined
     this.others.delete(id)
     this.leases.delete(id)
+    this.denials.delete(id)
+    this.accounts.delete(id)
     this.#order.remove(id)
     this.#free.get(this.#lengths[id >> PAGE_BITS] as number)?.push(id)
     this.removals += 1

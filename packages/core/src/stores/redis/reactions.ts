@@ -1,7 +1,16 @@
 import type { StoreErrorReason } from '../../base/errors.js'
 
-/** The commands that the scripts and `reset` use. A Redis user needs permission for these and no others. */
-export const COMMANDS = ['evalsha', 'eval', 'get', 'mget', 'set', 'setrange', 'time', 'del'] as const
+/** The commands that decisions and `reset` use. A Redis user needs permission for these. */
+const TO_DECIDE = ['evalsha', 'eval', 'get', 'mget', 'set', 'setrange', 'time', 'del'] as const
+
+/** The commands that rules use besides. */
+const FOR_RULES = [
+  ...(['hget', 'hset', 'hdel', 'pexpire'] as const),
+  ...(['zadd', 'zcard', 'zrange', 'zrem', 'zremrangebyrank', 'zremrangebyscore', 'zscore'] as const),
+]
+
+/** All commands that Tollgate uses. A Redis user needs no others. */
+export const COMMANDS = [...TO_DECIDE, ...FOR_RULES] as const
 
 export interface Reaction {
   readonly matches: RegExp

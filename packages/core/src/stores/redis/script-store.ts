@@ -21,7 +21,9 @@ import {
   consumeSlotsScripts,
   refundScript,
 } from './scripts/scripts.generated.js'
-import { isNoScript, readAnswers, readRefunds, readReply, OUTSIDE } from './wire/decode.js'
+import { RedisRules } from './redis-rules.js'
+import { refuseLate, Script, type Sending } from './script.js'
+import { readAnswers, readRefunds, readReply, OUTSIDE } from './wire/decode.js'
 import { encodeRefunds, encodeRequests, encodeSlots, LimitSets } from './wire/encode.js'
 import { encodeOne, onlyRunOf, onlySlotsRunOf, type OnlyRun } from './wire/runs.js'
 
@@ -53,10 +55,16 @@ export class ScriptStore implements Store {
   readonly leases = true
   readonly slots = true
   readonly holds = true
+  readonly blocks = true
+  readonly observers = true
+  readonly overage = true
+  readonly accounts = true
+  readonly billingDays = true
   readonly clock = 'server'
   readonly shards?: number
   readonly space: object
   readonly testClock?: () => number
+  readonly rules: RedisRules
   readonly #port: RedisPort
   readonly #layout: Layout
   readonly #now: (() => number) | undefined
@@ -85,6 +93,7 @@ export class ScriptStore implements Store {
     this.#consumeRun = mapValues(consumeRunScripts, (script) => new Script(port, script))
     this.#consumeSlots = mapValues(consumeSlotsScripts, (script) => new Script(port, script))
     this.#refund = new Script(port, refundScript)
+    this.rules = new RedisRules(port, layout, () => this.#nowUs(), this.#keptMs)
   }
 
   ready(): Promise<void> | undefined {
@@ -195,20 +204,22 @@ export class ScriptStore implements Store {
   }
 
   #encodeRun(
-    { set, cost, keys, times }: OnlyRun,
+    { set, cost, keys, times, sets: billed }: OnlyRun,
     mode: Mode,
     shard: number,
   ): Pick<ScriptCall, 'script'> & Pick<Sending, 'keys' | 'args'> {
     const names = keys.map((key) => this.#layout.nameOf(key, shard))
     const now = this.#nowUs()
-    if (set.limits.length > 1) {
+    if (set.limits.length > 1 || set.blockAfter) {
       const sets = this.#limitSets()
       const run = [sets.indexOf(set), cost, keys.length, times.length, ...times.flatMap((n, i) => [i + 1, n])]
-      const args = [now, mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...run]
+      const days = billed ? [sets.billingDays(billed)] : []
+      const args = [now, mode, sets.json(), ID_KEPT_MS + this.#keptMs, ...run, ...days]
       return { script: this.#consume, keys: names, args }
     }
     const asked = mode === 'look' ? mode : times.join(' ')
-    const args = [now, asked, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs)]
+    const days = billed ? [this.#limitSets().billingDays(billed)] : []
+    const args = [now, asked, cost, ...encodeOne(set, this.#nowMs(), this.#keptMs), ...days]
     const { algorithm } = set.limits[0] as CompiledLimit
     return { script: this.#consumeRun[algorithm as keyof typeof consumeRunScripts], keys: names, args }
   }
@@ -236,8 +247,8 @@ function mapValues<Key extends string, T, U>(
 }
 
 /**
- * Some requests could not be decided because the calendar they came with does not include Redis's time. Sends these
- * again, now that the reply has told that time. The first attempt changed nothing.
+ * Some requests could not be decided because the calendar they came with does not include Redis's time. Sends these again, now
+ * that the reply has given that time. The first attempt changed nothing.
  */
 function againIfOutside<Request, A>(
   batch: readonly Request[],
@@ -255,84 +266,4 @@ function againIfOutside<Request, A>(
         : given
     })
   })
-}
-
-const MOST_TRIES = 3
-
-/** One run of a script. */
-interface Sending {
-  readonly keys: readonly string[]
-  readonly args: readonly ScriptArg[]
-  /** The shard of all its keys. */
-  readonly shard: number
-  /** Left out if it may be sent late. */
-  readonly call?: Call | undefined
-}
-
-/**
- * One script, sent by its SHA-1. When a server does not know it (a new server, a restart, SCRIPT FLUSH), the first
- * caller sends the text, and other callers wait for that. A script that Redis does not know has not run, so sending it
- * again counts nothing twice.
- */
-class Script {
-  readonly #port: RedisPort
-  readonly #text: string
-  readonly #sha1: string
-  /** The calls under way that send this script's text to a server, by shard. */
-  readonly #loading = new Map<number, Promise<unknown>>()
-
-  constructor(port: RedisPort, { text, sha1 }: { readonly text: string; readonly sha1: string }) {
-    this.#port = port
-    this.#text = text
-    this.#sha1 = sha1
-  }
-
-  /**
-   * @param read makes the result of the reply: here, since each promise in between costs time
-   * @throws {StoreError}
-   */
-  run<T>(sending: Sending, read: (reply: unknown) => T | Promise<T>): Promise<T> {
-    return this.#port
-      .evalsha(this.#sha1, sending.keys, sending.args)
-      .then(read, (error: unknown) => this.#recover(error, sending, 1).then(read))
-  }
-
-  async #recover(error: unknown, sending: Sending, tries: number): Promise<unknown> {
-    if (!isNoScript(error)) throw this.#port.errorOf(error, sending.keys[0])
-    refuseLate(sending.call)
-    // Redis has forgotten the script each time, so send its text with the request.
-    if (tries === MOST_TRIES) return this.#sendText(sending)
-    const loading = this.#loading.get(sending.shard)
-    if (!loading) return this.#load(sending)
-    // An error goes to the caller that sent the text; this one tries again.
-    await loading.catch(() => {})
-    refuseLate(sending.call)
-    return this.#port
-      .evalsha(this.#sha1, sending.keys, sending.args)
-      .catch((again: unknown) => this.#recover(again, sending, tries + 1))
-  }
-
-  async #load(sending: Sending): Promise<unknown> {
-    const loading = this.#sendText(sending)
-    this.#loading.set(sending.shard, loading)
-    try {
-      return await loading
-    } finally {
-      this.#loading.delete(sending.shard)
-    }
-  }
-
-  #sendText({ keys, args }: Sending): Promise<unknown> {
-    return this.#port.eval(this.#text, keys, args).catch((error: unknown) => {
-      throw this.#port.errorOf(error, keys[0])
-    })
-  }
-}
-
-/** Called before anything is sent again: by then the caller may have got another answer. */
-function refuseLate(call: Call | undefined): void {
-  if (call?.isOver)
-    throw new StoreError('too late to ask Redis again: raise deadlineMs if this comes often', {
-      code: 'ERR_TOLLGATE_STORE_TIMEOUT',
-    })
 }

@@ -44,8 +44,8 @@ export function planHold(request: HoldRequest, now: number): HoldPlan | undefine
 }
 
 /**
- * How long the first limit of a key waits that has too many reservations open, where the cost would fit. Nobody knows
- * when one of them ends.
+ * How long the first limit of a key waits if the cost fits, but too many reservations are open. When one of them ends is not
+ * known.
  */
 export const FULL_WAIT_US = 1_000_000
 
@@ -81,8 +81,8 @@ export function isHeld({ kind }: Hold, { isKnown, endsInUs }: HoldPlan, { set }:
 }
 
 /**
- * When a reservation ends: at least as late as asked for, up to a 64th later. Steps are powers of two, since then lengths that
- * differ share ends: so those of many requests end at few times.
+ * When a reservation ends: as late as asked for, or up to a 64th later. Steps are powers of two, so reservations of different
+ * lengths end together, and those of many requests end at few moments.
  */
 export function reservationEnd({ lengthUs }: Hold, now: number): number {
   const grid = 2 ** Math.floor(Math.log2(Math.max(1000, Math.floor(lengthUs / 64))))
@@ -90,8 +90,8 @@ export function reservationEnd({ lengthUs }: Hold, now: number): number {
 }
 
 /**
- * When a lease of this length ends: rounded to an eighth of it, so that however many processes there are, their leases end at about
- * nine times at most.
+ * When a lease of this length ends, rounded down to an eighth of it. So the leases of any number of processes end at about nine
+ * different moments at most.
  */
 export function endAfter(now: number, lengthUs: number): number {
   const grid = Math.max(1000, Math.floor(lengthUs / 8))

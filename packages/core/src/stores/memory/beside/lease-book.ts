@@ -1,8 +1,16 @@
 import type { Usage } from '../../../algorithms/implementation.js'
 import type { LeaseReport } from '../../contract.js'
-import { addPlace, keepOfPlace, lineOf, partLine, type Place, type PlaceLine } from './place-line.js'
+import {
+  addPlace,
+  keepOfPlace,
+  lineOf,
+  partLine,
+  type Place,
+  type PlaceLine,
+  placesUntil,
+} from './place-line.js'
 
-/** Units that are out, and units told as used. */
+/** Units that are out, and units reported as used. */
 interface Lease {
   readonly out: number
   readonly told: number
@@ -119,6 +127,17 @@ export function leasedOf(book: LeaseBook, stateId: number, now: number): { units
   return { units, endsInUs }
 }
 
+/** Units of a limit that are on lease, and those of its places before this time. */
+export function heldUntil(book: LeaseBook, stateId: number, timeUs: number, now: number): number {
+  let units = 0
+  for (const group of book) {
+    if (group.endUs <= now || group.kind === 'reservation' || !group.stateIds.includes(stateId)) continue
+    const places = group.kind === 'place' ? group.places.slice(0, placesUntil(group, timeUs - 1)) : [group]
+    units += places.reduce((sum, { out }) => sum + out, 0)
+  }
+  return units
+}
+
 /** When nothing on lease counts any more. */
 export function endOf(book: LeaseBook): number {
   return Math.max(0, ...book.map(({ expiresUs }) => expiresUs))
@@ -146,20 +165,27 @@ export function findLiving(book: LeaseBook, id: string, now: number): Living | u
   return undefined
 }
 
+/** What was used of a lease, and the limits that it was taken from; none if nothing was used. */
+export interface UsedOfLease extends Usage {
+  readonly stateIds: readonly number[]
+}
+
 /** What a report makes of the groups, what was used since the report before, and whether its lease is known. */
 export function settleReport(
   book: LeaseBook,
   { id, used, left }: LeaseReport,
   now: number,
-): { book: LeaseBook; used: Usage; isKnown: boolean } {
+): { book: LeaseBook; used: UsedOfLease; isKnown: boolean } {
   const living = findLiving(book, id, now)
-  if (!living) return { book, used: { units: 0, ageUs: 0 }, isKnown: left === 0 && used === 0 }
+  if (!living) {
+    return { book, used: { units: 0, ageUs: 0, stateIds: [] }, isKnown: left === 0 && used === 0 }
+  }
   const { group, told } = living
   const units = Math.max(Math.min(used - told, living.out), 0)
   const out = Math.min(living.out - units, left)
   const lagUs = group.kind === 'lease' ? group.lagUs : 0
   const ageUs = lagUs > 0 ? Math.max(now - group.endUs + lagUs, 0) : 0
-  const entry = { units, ageUs }
+  const entry = { units, ageUs, stateIds: units > 0 ? group.stateIds : [] }
   if (out === living.out) return { book, used: entry, isKnown: true }
   const kept = { out, told: told + units }
   const changed = group.kind === 'place' ? keepOfPlace(group, id, kept) : keepOfLease(group, id, kept)

@@ -6,7 +6,7 @@ export interface Place {
   readonly id: string
   readonly timeUs: number
   readonly out: number
-  /** Units told as used. */
+  /** Units reported as used. */
   readonly told: number
 }
 
@@ -94,9 +94,9 @@ export function anyFrom(leastUs: number): Opening {
 /** A limit that a place is sought in. */
 export interface LimitInLine {
   readonly stateId: number
-  /** µs until so many units have come free. */
+  /** µs until this many units have come free. */
   readonly wait: (units: number) => number
-  /** Makes what says how many units have come free after so many µs, if the algorithm can tell. */
+  /** Makes a function that returns how many units have come free after a time in µs, if the algorithm knows. */
   readonly leftIn: () => ((us: number) => number) | undefined
   /** Of a limit whose units drain together. */
   readonly flow: Flow | undefined

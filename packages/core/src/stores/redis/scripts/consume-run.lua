@@ -10,7 +10,8 @@
   ARGV[3]       cost in units (whole, from 1)
   ARGV[4]       time to live in ms
   ARGV[5]       the limit's state id, as in sets.lua
-  ARGV[6...]    the limit's parameters, at most five
+  ARGV[6...]    the limit's parameters. Of billing windows, a text can follow them: for each key, when windows begin on the subject's
+                billing day, as in sets.lua. Empty: all as in the parameters
 
   Returns       like consume, for a run
 
@@ -43,19 +44,19 @@ local values = count == 1 and { try('GET', keys[1]) } or try('MGET', unpack(keys
 
 -- The next subject, and how many requests for it are still to be decided.
 local at, left = 1, times and times[1] or 1
-local decide_generally, set
+local decide_generally, set, days, move
 
 while at <= count do
   -- What is common. Stops where something is not.
   for i = at, take and take_quickly and count or 0 do
     local old, ends, told, due = values[i], 0, size, left - 1
-    local found_format, last, found, a, b, c
+    local found_format, last, found, a, b, c, fourth
     if old then
       if #old < SIZE then break end
-      found_format, last, ends, found, a, b, c = unpack_bytes(PACKING, old)
+      found_format, last, ends, found, a, b, c, fourth = unpack_bytes(PACKING, old)
       if found ~= id or found_format ~= FORMAT or #old ~= SIZE + b * entry then break end
     end
-    local remaining, reset, needed, d, e, f, log, time, units = take_quickly(cost, last, a, b, c, old, SIZE + 1)
+    local remaining, reset, needed, d, e, f, log, time, units = take_quickly(cost, last, a, b, c, old, SIZE + 1, fourth)
     if not remaining then break end
     reply[told + 1], reply[told + 2], told = remaining, reset, told + 2
     if remaining < 0 then
@@ -81,8 +82,10 @@ while at <= count do
     -- The value holds more than this limit, or something else, or the cost can never fit: decide in the general way.
     if not set then
       -- @include shared/general-of-one.lua
-      decide_generally, set = decide_in_turn, make_set({ { limit }, ttl })
+      decide_generally, set = decide_in_turn, make_set({ { limit }, ttl, false, false, false, { 1 } })
+      days, move = ARGV[14] and ARGV[14] ~= '' and billing_days(ARGV[14]), set_billing_day
     end
+    if days then move(set, days[at]) end
     decide_generally(set, keys[at], cost, left)
     at, left = at + 1, times and times[at + 1] or 1
   end

@@ -83,10 +83,12 @@ end
 local function give_part(part)
   local set, given, told = part.set, false, part.first
   for i = 1, #set do
-    local limit, units = set[i], tonumber(ARGV[told])
-    if units > 0 then
-      local taken_at, remaining, reset = ARGV[told + 1], ARGV[told + 2], ARGV[told + 3]
-      given = limit.algorithm.give(limit, units, tonumber(taken_at), tonumber(remaining), tonumber(reset)) or given
+    local limit, units, taken_at = set[i], tonumber(ARGV[told]), tonumber(ARGV[told + 1])
+    -- What was taken before a renewal is of the period before.
+    local is_before = limit.renewed_at and taken_at ~= EARLIEST and taken_at < limit.renewed_at
+    if units > 0 and not is_before then
+      local remaining, reset = tonumber(ARGV[told + 2]), tonumber(ARGV[told + 3])
+      given = limit.algorithm.give(limit, units, taken_at, remaining, reset) or given
     end
     told = told + 4
   end

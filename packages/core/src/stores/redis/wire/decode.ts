@@ -3,9 +3,13 @@ import { StoreError, reasonOf } from '../../../base/errors.js'
 import { foreignText, withoutCredentials, shorten } from '../../../base/show.js'
 import type {
   Answer,
+  BlockOutcome,
+  Booked,
+  CountedWindow,
   HoldOutcome,
   LeaseOutcome,
   LimitOutcome,
+  LimitUsage,
   RefundAnswer,
   StoreRequest,
 } from '../../contract.js'
@@ -48,7 +52,8 @@ function numbersIn(text: string): number[] {
 
 /**
  * @param answered how the reply is ordered: for each key, its requests as indices in the batch. The script answers a key's
- *                 requests up to the first denial or error, which then also stands for those after it. Undefined: the reply has
+ *                 requests up to the first denial or error, which then also stands for those after it. If denials can block the
+ *                 key, only a block stands for them, unless that answer says that it began. Undefined: the reply has
  *                 all requests in the order of the batch
  */
 export function readAnswers(
@@ -60,24 +65,48 @@ export function readAnswers(
   if (!answered) return batch.map((request) => reader.read(request))
   const answers = Array.from<Answer | typeof OUTSIDE>({ length: batch.length })
   for (const indices of answered) {
-    reader.hasDenied = false
+    reader.isLast = false
     let last: Answer | typeof OUTSIDE = OUTSIDE
     for (const index of indices) {
-      if (!reader.hasDenied) last = reader.read(batch[index] as StoreRequest)
+      if (!reader.isLast) last = reader.read(batch[index] as StoreRequest)
       answers[index] = last
     }
   }
   return answers
 }
 
-/** If a limit has units on lease, their number comes first, as this minus the number. All its other numbers are greater. */
+/**
+ * If a limit has units on lease, their number comes first, as this minus the number. All its other numbers are greater. This number
+ * itself comes before a block.
+ */
 const LEASED = -(2 ** 52)
+
+/** Of a limit that observes and that the cost does not fit: this minus the wait. */
+const WOULD_WAIT = -(2 ** 51)
+
+/** Of a limit with units beyond its quota: this minus the units. */
+const OVER = -(2 ** 50)
+
+/** Of a limit with units left of top-ups: this minus the units. */
+const TOPPED_UP = -(2 ** 49)
+
+/** Of a billing window that is short: this minus its quota. All numbers without a meaning of their own are greater. */
+const SHORT = -(2 ** 48)
+
+/** What became of an entry, by the script's number for it. */
+const BOOKED: Readonly<Record<number, Booked>> = {
+  1: 'booked',
+  0: 'repeated',
+  [-1]: 'other',
+  [-2]: 'full',
+  [-3]: 'late',
+}
 
 const UNTOLD: LimitOutcome = { wait: 0, remaining: 0, reset: 0 }
 
 class Reader {
-  /** Whether an answer since this was set to false was a denial or an error. */
-  hasDenied = false
+  /** Whether an answer since this was set to false stands for all that follow: a denial or an error. */
+  isLast = false
   readonly #at: number
   readonly #reply: readonly unknown[]
   #next = 1
@@ -87,34 +116,65 @@ class Reader {
     this.#reply = reply
   }
 
-  read({ parts, grant, hold }: StoreRequest): Answer | typeof OUTSIDE {
+  read(request: StoreRequest): Answer | typeof OUTSIDE {
+    const { parts, grant, hold } = request
     const error = errorIn(this.#reply[this.#next])
     if (error) {
       this.#next += 1
-      this.hasDenied = true
+      this.isLast = true
       return error
     }
     const limits: LimitOutcome[] = []
     let isOutside = false
     const onlyTells = grant === 'declare' || grant === 'release'
+    const hasGranted = grant === 'upTo' || grant === 'force' || grant === 'lease'
     for (const { set } of parts) {
+      const block = set.blockAfter && this.#readBlock()
       for (let i = 0; i < set.limits.length; i += 1) {
         const isSlots = i === set.inFlightIndex
-        const isTold = isSlots || !onlyTells
-        const outcome = isTold ? this.#readLimit(grant !== 'all' && !onlyTells) : UNTOLD
+        const read = isSlots || !onlyTells ? this.#readLimit(hasGranted) : UNTOLD
+        const outcome = block ? { ...read, block } : read
         if (outcome.wait === OUTSIDE_CALENDAR) isOutside = true
+        if (isOutside || (outcome.wait !== 0 && !set.blockAfter)) this.isLast = true
         limits.push(isSlots ? { ...outcome, reset: 0, slot: outcome.reset } : outcome)
       }
     }
     const lease = grant === 'lease' ? this.#readLease() : undefined
     const held = hold && this.#readHold()
+    const wasBlocked = grant === 'unblock' ? this.#number() === 1 : undefined
+    const booked = grant === 'account' ? BOOKED[this.#number()] : undefined
+    const usage =
+      request.grant === 'account' && request.entry.kind === 'usage' ? this.#readUsage() : undefined
     if (isOutside) return OUTSIDE
+    if (booked !== undefined)
+      return usage ? { at: this.#at, limits, booked, usage } : { at: this.#at, limits, booked }
     if (held && limits.every(({ wait }) => wait === 0)) return { at: this.#at, limits, hold: held }
+    if (wasBlocked !== undefined) return { at: this.#at, limits, wasBlocked }
     return lease ? { at: this.#at, limits, lease } : { at: this.#at, limits }
+  }
+
+  /** Of the part that comes next; undefined if it is not blocked. */
+  #readBlock(): BlockOutcome | undefined {
+    if (Number(this.#reply[this.#next]) !== LEASED) return undefined
+    this.#next += 1
+    const endsInUs = this.#number()
+    const level = this.#number()
+    if (level < 0) return { endsInUs, level: -level, isNew: true }
+    this.isLast = true
+    return { endsInUs, level }
   }
 
   #readLease(): LeaseOutcome {
     return { endsInUs: this.#number(), isKnown: this.#number() === 1 }
+  }
+
+  #readUsage(): LimitUsage {
+    return { running: this.#readWindow(), closed: this.#readWindow() }
+  }
+
+  #readWindow(): CountedWindow | undefined {
+    const [units, over, startUs, endUs] = [this.#number(), this.#number(), this.#number(), this.#number()]
+    return endUs === 0 ? undefined : { units, over, startUs, endUs }
   }
 
   #readHold(): HoldOutcome {
@@ -122,24 +182,31 @@ class Reader {
   }
 
   #readLimit(hasGranted: boolean): LimitOutcome {
+    const beside = this.#readBeside()
     let remaining = this.#number()
-    let leased = 0
-    if (remaining < LEASED) {
-      leased = LEASED - remaining
-      remaining = this.#number()
-    }
     let wait = 0
     // If the cost does not fit, the reply has -1 - remaining, and then the wait.
     if (remaining < 0) {
       remaining = -1 - remaining
       wait = this.#number()
-      this.hasDenied = true
     }
     const reset = this.#number()
     const outcome: LimitOutcome = hasGranted
       ? { wait, remaining, reset, granted: this.#number() }
       : { wait, remaining, reset }
-    return leased > 0 ? { ...outcome, leased } : outcome
+    return beside ? { ...outcome, ...beside } : outcome
+  }
+
+  /** What comes before the numbers of a limit; undefined for most. */
+  #readBeside(): Partial<LimitOutcome> | undefined {
+    const isAny = (below: number): boolean => Number(this.#reply[this.#next]) < below
+    if (!isAny(SHORT)) return undefined
+    const leased = isAny(LEASED) ? { leased: LEASED - this.#number() } : undefined
+    const wouldWait = isAny(WOULD_WAIT + 2) ? { wouldWait: WOULD_WAIT - this.#number() } : undefined
+    const over = isAny(OVER) ? { over: OVER - this.#number() } : undefined
+    const toppedUp = isAny(TOPPED_UP) ? { toppedUp: TOPPED_UP - this.#number() } : undefined
+    const short = isAny(SHORT) ? { shortQuota: SHORT - this.#number() } : undefined
+    return { ...leased, ...wouldWait, ...over, ...toppedUp, ...short }
   }
 
   #number(): number {

@@ -1,12 +1,20 @@
 import { implementations } from '../../../algorithms/registry.js'
 import { keptId, type CompiledLimit, type LimitSet, type Params } from '../../../plans/limit/limit-set.js'
 import type { Usage } from '../../../algorithms/implementation.js'
-import type { Grant, Hold, LeaseOrder, RefundRequest, StoreRequest, SubRequest } from '../../contract.js'
+import type {
+  AccountEntry,
+  Grant,
+  Hold,
+  LeaseOrder,
+  RefundRequest,
+  StoreRequest,
+  SubRequest,
+} from '../../contract.js'
 import type { ScriptArg } from '../clients/index.js'
 import { endOfId, type Layout } from '../layout.js'
-import { encodeOne, timeToLive, Runs, type OnlySlotsRun, type Run } from './runs.js'
+import { encodeOne, isPlainPart, timeToLive, Runs, type OnlySlotsRun, type Run } from './runs.js'
 
-/** What stands for the cost of requests that only tell of slots. */
+/** What stands for the cost of requests that only report slots. */
 const COST_OF: Partial<Record<Grant, number>> = { declare: 0, release: -1 }
 
 /** Keys and arguments of a script. */
@@ -36,14 +44,15 @@ export function encodeRequests(
   const close = (): void => {
     for (const run of runs?.list ?? []) {
       for (const { key } of run.groups) encoded.keys.push(layout.nameOf(key, shard))
-      encodeRun(encoded, run, sets.indexOf(run.set))
+      encodeRun(encoded, run, sets)
     }
     runs = undefined
   }
   batch.forEach((request, i) => {
     const { parts, grant, id, hold } = request
     const cost = COST_OF[grant]
-    if (parts.length === 1 && ((grant === 'all' && !hold) || cost !== undefined)) {
+    const isPlain = grant === 'all' && !hold && isPlainPart(parts[0] as SubRequest)
+    if (parts.length === 1 && (isPlain || cost !== undefined)) {
       runs ??= new Runs()
       const [part] = parts as readonly [SubRequest]
       runs.add(cost === undefined ? part : { ...part, cost }, i)
@@ -59,8 +68,10 @@ export function encodeRequests(
   return encoded
 }
 
-function encodeRun(encoded: EncodedRequests, run: Run, set: number): void {
-  if (run.set.inFlightIndex !== undefined) return encodeSlotsRun(encoded, run, set)
+function encodeRun(encoded: EncodedRequests, run: Run, sets: LimitSets): void {
+  const set = sets.indexOf(run.set)
+  const days = run.set.billing ? [sets.billingDays(run.groups.map((group) => group.set))] : []
+  if (run.set.inFlightIndex !== undefined) return encodeSlotsRun(encoded, run, set, days)
   const { args, answered } = encoded
   const { cost, groups } = run
   const repeated: number[] = []
@@ -68,16 +79,21 @@ function encodeRun(encoded: EncodedRequests, run: Run, set: number): void {
     answered.push(indices)
     if (indices.length > 1) repeated.push(i + 1, indices.length)
   })
-  args.push(set, cost, groups.length, repeated.length / 2, ...repeated)
+  args.push(set, cost, groups.length, repeated.length / 2, ...repeated, ...days)
 }
 
-function encodeSlotsRun({ args, answered }: EncodedRequests, { cost, groups }: Run, set: number): void {
+function encodeSlotsRun(
+  { args, answered }: EncodedRequests,
+  { cost, groups }: Run,
+  set: number,
+  days: readonly string[],
+): void {
   const numbers: number[] = []
   for (const { slots, indices } of groups) {
     answered.push(indices)
     numbers.push(slots?.held ?? 0, slots?.known ?? 0, indices.length)
   }
-  args.push(-1, set, cost, groups.length, groups[0]?.slots?.id ?? '', JSON.stringify(numbers))
+  args.push(-1, set, cost, groups.length, groups[0]?.slots?.id ?? '', JSON.stringify(numbers), ...days)
 }
 
 function encodeTogether(request: StoreRequest, sets: LimitSets): ScriptArg[] {
@@ -92,7 +108,19 @@ function encodeTogether(request: StoreRequest, sets: LimitSets): ScriptArg[] {
   for (const { set, slots } of parts) {
     if (set.inFlightIndex !== undefined) args.push(slots?.id ?? '', slots?.held ?? 0, slots?.known ?? 0)
   }
+  for (const { set, tally, countsDenial = true } of grant === 'all' ? parts : []) {
+    if (!set.blockAfter) continue
+    args.push(countsDenial ? 1 : 0, tally?.by ?? '', tally?.number ?? 0, tally?.total ?? 0, tally?.ageUs ?? 0)
+  }
+  if (request.grant === 'account') args.push(...encodeEntry(request.entry))
   return hold ? [...args, ...encodeHold(hold, parts)] : args
+}
+
+const KINDS: readonly AccountEntry['kind'][] = ['topUp', 'renewal', 'penalty', 'usage']
+
+function encodeEntry({ id, says, kind, limit, units, end }: AccountEntry): ScriptArg[] {
+  const [time, length] = 'at' in end ? [end.at, 0] : [0, end.inUs]
+  return [id, says, KINDS.indexOf(kind) + 1, limit + 1, units, time, length]
 }
 
 function encodeHold(
@@ -180,6 +208,23 @@ export class LimitSets {
     return `[${this.#sets.map((set) => this.#encode(set)).join(',')}]`
   }
 
+  /** When the windows of each set begin, as a script argument; empty for one set alone. The sets must differ in nothing else. */
+  billingDays(sets: readonly LimitSet[]): string {
+    if (sets.every((set) => set === sets[0])) return ''
+    let text = ''
+    for (const set of sets) text += this.#billingDay(set)
+    return text
+  }
+
+  #billingDay(set: LimitSet): string {
+    const known = billingDays.get(set)
+    const nowMs = this.#nowMs
+    if (known && nowMs >= known.fromMs && nowMs < known.untilMs) return known.text
+    const made = encodeBillingDay(set, nowMs)
+    billingDays.set(set, made)
+    return made.text
+  }
+
   #encode(set: LimitSet): string {
     const params = set.limits.map((limit) => limit.paramsAt(this.#nowMs))
     const known = encoded.get(set)
@@ -194,6 +239,37 @@ export class LimitSets {
 /** Encoded sets, for reuse: a set's encoding only changes when a calendar window ends. */
 const encoded = new WeakMap<LimitSet, { json: string; params: readonly Params[]; keptMs: number }>()
 
+/** The beginnings of a set's windows, for reuse while none of them has ended. */
+interface EncodedDay {
+  readonly text: string
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+const billingDays = new WeakMap<LimitSet, EncodedDay>()
+
+/** As short as it can be, since it is sent for each key, and read only when a window has ended. */
+function encodeBillingDay(set: LimitSet, nowMs: number): EncodedDay {
+  const starts = billedPositions(set).map((at) => {
+    const params = (set.limits[at - 1] as CompiledLimit).paramsAt(nowMs)
+    const of = (name: string): number => Math.floor((params[name] as number) / 1000)
+    return [...['start0', 'start1', 'start2', 'start3'].map(of), of('plainStart'), of('plainEnd')]
+  })
+  const [from, until] = [starts.map((all) => [all[1], all[4]]), starts.map((all) => [all[2], all[5]])]
+  const texts = starts.flat().map((ms) => ms.toString(36))
+  return {
+    text: `${texts.join(',')};`,
+    fromMs: Math.max(...(from.flat() as number[])),
+    untilMs: Math.min(...(until.flat() as number[])),
+  }
+}
+
+/** The positions of the limits that begin on a billing day, from 1. */
+function billedPositions({ limits, billing }: LimitSet): number[] {
+  if (!billing) return []
+  return limits.flatMap(({ algorithm }, i) => (algorithm === 'billing-window' ? i + 1 : []))
+}
+
 function encodeSet(set: LimitSet, params: readonly Params[], keptMs: number): string {
   const { limits } = set
   const lists = limits.map((limit, i) => [
@@ -203,5 +279,14 @@ function encodeSet(set: LimitSet, params: readonly Params[], keptMs: number): st
   ])
   const described = [lists, timeToLive(set, keptMs)]
   const areSame = limits.every(({ besideId }) => besideId === undefined)
-  return JSON.stringify(areSame ? described : [...described, limits.map(({ stateId }) => stateId)])
+  const members = [
+    areSame ? false : limits.map(({ stateId }) => stateId),
+    set.blockAfter ? [set.blockAfter.denials, set.blockAfter.withinUs, set.blockAfter.forUs] : false,
+    set.isLenient
+      ? limits.flatMap(({ observes, overage }, i) => (observes ? i + 1 : overage ? -1 - i : []))
+      : false,
+    set.billing ? billedPositions(set) : false,
+  ]
+  while (members.at(-1) === false) members.pop()
+  return JSON.stringify([...described, ...members])
 }

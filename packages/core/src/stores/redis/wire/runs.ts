@@ -10,8 +10,10 @@ const MOST_KEYS = 1000
 export interface Group {
   readonly key: string
   readonly indices: number[]
-  /** Who tells of slots with these requests. */
+  /** The holder that reports its slots with these requests. */
   readonly slots: SlotHolder | undefined
+  /** Its limits, as they begin on the subject's billing day. */
+  readonly set: LimitSet
 }
 
 /** A group in a run. */
@@ -19,8 +21,9 @@ interface GroupInRun extends Group {
   readonly run: Run
 }
 
-/** Groups with the same limits and cost. No key is twice in a run. */
+/** Groups with the same limits and cost, but for billing days. No key is twice in a run. */
 export interface Run {
+  /** That of the first group. */
   readonly set: LimitSet
   /** 0: they only declare slots; -1: they only give some back. */
   readonly cost: number
@@ -38,12 +41,12 @@ export class Runs {
   /** @param index the request's index in the batch */
   add({ key, set, cost, slots }: SubRequest, index: number): void {
     const before = this.#latest.get(key)
-    if (before && before.run.set === set && before.run.cost === cost && before.slots === slots) {
+    if (before && before.set === set && before.run.cost === cost && before.slots === slots) {
       before.indices.push(index)
       return
     }
     const run = this.#runAfter(before?.run, { set, cost, slots })
-    const group = { key, run, indices: [index], slots }
+    const group = { key, run, indices: [index], slots, set }
     run.groups.push(group)
     this.#latest.set(key, group)
   }
@@ -52,13 +55,19 @@ export class Runs {
     for (let i = this.list.length - 1; i >= 0; i -= 1) {
       const run = this.list[i] as Run
       if (run === before) break
-      const isSame = run.set === set && run.cost === cost && run.groups[0]?.slots?.id === slots?.id
+      const isSame =
+        kindOf(run.set) === kindOf(set) && run.cost === cost && run.groups[0]?.slots?.id === slots?.id
       if (isSame && run.groups.length < MOST_KEYS) return run
     }
     const run: Run = { set, cost, groups: [] }
     this.list.push(run)
     return run
   }
+}
+
+/** The same for limits that differ at most in the billing day. */
+function kindOf(set: LimitSet): object {
+  return set.billing?.of.limits ?? set
 }
 
 /** A batch that is nothing but one run without requests in flight: most batches are. */
@@ -70,18 +79,20 @@ export interface OnlyRun {
   readonly times: readonly number[]
   /** Of each key the requests, by their index in the batch; undefined if each request has a key of its own. */
   readonly answered: readonly (readonly number[])[] | undefined
+  /** The limits of each key, if subjects have billing days. */
+  readonly sets?: readonly LimitSet[] | undefined
 }
 
 export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
   const [first] = batch[0]?.parts ?? []
-  if (!first || first.set.inFlightIndex !== undefined) return undefined
+  if (!first || first.set.inFlightIndex !== undefined || first.set.isLenient) return undefined
   const { set, cost } = first
   if (batch.length === 1) return onlyRequest(batch[0] as StoreRequest, first)
+  if (set.billing) return onlyBilledRun(batch, set, cost)
   const keys = new Set<string>()
-  for (const { parts, grant, hold } of batch) {
-    const part = parts[0] as SubRequest
-    if (grant !== 'all' || hold || parts.length !== 1 || part.set !== set || part.cost !== cost)
-      return undefined
+  for (const request of batch) {
+    const part = request.parts[0] as SubRequest
+    if (part.set !== set || !isOfRun(request, cost)) return undefined
     keys.add(part.key)
   }
   if (keys.size > MOST_KEYS) return undefined
@@ -89,12 +100,36 @@ export function onlyRunOf(batch: readonly StoreRequest[]): OnlyRun | undefined {
   return keys.size === batch.length ? run : withTimes(run, batch)
 }
 
-function onlyRequest(
-  { parts, grant, hold }: StoreRequest,
-  { set, cost, key }: SubRequest,
-): OnlyRun | undefined {
-  if (grant !== 'all' || hold || parts.length !== 1) return undefined
-  return { set, cost, keys: [key], times: [], answered: undefined }
+function onlyRequest(request: StoreRequest, { set, cost, key }: SubRequest): OnlyRun | undefined {
+  if (!isOfRun(request, cost)) return undefined
+  return { set, cost, keys: [key], times: [], answered: undefined, sets: set.billing && [set] }
+}
+
+/** The same where subjects have billing days of their own. */
+function onlyBilledRun(batch: readonly StoreRequest[], set: LimitSet, cost: number): OnlyRun | undefined {
+  const sets = new Map<string, LimitSet>()
+  const kind = kindOf(set)
+  for (const request of batch) {
+    const part = request.parts[0] as SubRequest
+    if (kindOf(part.set) !== kind || !isOfRun(request, cost)) return undefined
+    // The day of a subject was moved within the batch.
+    if ((sets.get(part.key) ?? part.set) !== part.set) return undefined
+    sets.set(part.key, part.set)
+  }
+  if (sets.size > MOST_KEYS) return undefined
+  const run: OnlyRun = { set, cost, keys: [...sets.keys()], times: [], answered: undefined }
+  const ordered = sets.size === batch.length ? run : withTimes(run, batch)
+  return { ...ordered, sets: ordered.keys.map((key) => sets.get(key) as LimitSet) }
+}
+
+function isOfRun({ parts, grant, hold }: StoreRequest, cost: number): boolean {
+  const part = parts[0] as SubRequest
+  return grant === 'all' && !hold && parts.length === 1 && part.cost === cost && isPlainPart(part)
+}
+
+/** Whether a part says nothing about denials, which runs have no room for. */
+export function isPlainPart({ tally, countsDenial }: SubRequest): boolean {
+  return tally === undefined && countsDenial === undefined
 }
 
 /** The keys that are asked several times come first. */
@@ -119,7 +154,16 @@ export interface OnlySlotsRun {
 export function onlySlotsRunOf(batch: readonly StoreRequest[]): OnlySlotsRun | undefined {
   const [first] = batch[0]?.parts ?? []
   const { set, slots: holder } = first ?? {}
-  if (!set || !holder || set.limits.length !== 2 || set.inFlightIndex !== 1) return undefined
+  if (
+    !set ||
+    !holder ||
+    set.limits.length !== 2 ||
+    set.inFlightIndex !== 1 ||
+    set.blockAfter ||
+    set.isLenient ||
+    set.billing
+  )
+    return undefined
   let cost: number | undefined
   const groups = new Map<string, Group & { readonly grant: Grant }>()
   for (const [index, { parts, grant, hold }] of batch.entries()) {
@@ -133,7 +177,7 @@ export function onlySlotsRunOf(batch: readonly StoreRequest[]): OnlySlotsRun | u
       if (cost !== part.cost) return undefined
     }
     const known = groups.get(part.key)
-    if (!known) groups.set(part.key, { key: part.key, indices: [index], slots, grant })
+    if (!known) groups.set(part.key, { key: part.key, indices: [index], slots, set, grant })
     else if (known.slots === slots && known.grant === grant && grant === 'all') known.indices.push(index)
     else return undefined
   }

@@ -37,8 +37,13 @@ local function openings_of(parts, hold)
     if part.may_wait and places_to_come(groups) >= hold.most then return nil end
     for j = 1, #set do
       local limit = set[j]
-      if part.may_wait and not limit.algorithm.in_flight and limit.waits ~= NEVER then
+      if part.may_wait and not limit.algorithm.in_flight and not limit.observes and not limit.overage
+        and limit.waits ~= NEVER then
+        -- Places are booked in later windows, which may have no top-up any more.
+        local quota = limit.quota
+        limit.quota = limit.pots and limit.pots.base or quota
         openings[#openings + 1] = find_opening(groups, limit, part.cost)
+        limit.quota = quota
       elseif limit.waits ~= 0 then
         return nil
       end
@@ -67,6 +72,7 @@ end
 
 local function fits_now(parts)
   for i = 1, #parts do
+    parts[i].set.blocked_for = 0
     for j = 1, #parts[i].set do
       parts[i].set[j].waits = 0
     end
@@ -77,7 +83,7 @@ end
 local function put_beside(part, id, lag, ends)
   local set = part.set
   for j = 1, #set do
-    if set[j].algorithm.in_flight then set[j].algorithm.take(set[j], part.cost) end
+    if set[j].algorithm.in_flight then take_from(set[j], part.cost) end
   end
   add_row(set, id, part.cost, lag, ends, lag == RESERVED and ends or ends + part.counts_for)
   if set.leases then count_leased(set) end
@@ -114,7 +120,7 @@ end
 local function decide_hold(parts, hold, fit)
   local delay, ends_in = find_known(parts, hold.id)
   if delay then
-    take_from_all(parts, 'all', false)
+    take_from_all(parts, 'known', false)
     fits_now(parts)
     return delay, ends_in
   end

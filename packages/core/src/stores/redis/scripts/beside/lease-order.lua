@@ -26,10 +26,10 @@ local function settle_reports(set, reports)
     local report = reports[n]
     local i, row = find_row(groups, report.id)
     if i then
-      local lag, ends = lag_of(groups[i]), groups[i].ends
+      local lag, ends, ids = lag_of(groups[i]), groups[i].ends, groups[i].ids
       local entered, changes = settle_report(groups, report, i, row)
       has_changed = has_changed or changes
-      used[n] = { units = entered, age = lag > 0 and max(now - ends + lag, 0) or 0 }
+      used[n] = { units = entered, age = lag > 0 and max(now - ends + lag, 0) or 0, ids = ids }
     else
       is_known = is_known and report.left == 0 and report.used == 0
       used[n] = { units = 0, age = 0 }
@@ -38,7 +38,7 @@ local function settle_reports(set, reports)
   table.sort(used, function(a, b) return a.age > b.age end)
   for n = 1, #used do
     for i = 1, used[n].units > 0 and #set or 0 do
-      if not set[i].algorithm.in_flight then enter(set[i], used[n].units, used[n].age) end
+      if find_piece(used[n].ids, id_of(set[i]), STATE_ID) then enter(set[i], used[n].units, used[n].age) end
     end
   end
   return has_changed, is_known
@@ -55,7 +55,9 @@ local function grant(set, wish)
   for j = 1, #set do
     local limit = set[j]
     if not limit.algorithm.in_flight then
-      free = min(free, ((limit.leased and leasing or limit.algorithm).left(limit)))
+      -- Top-ups are not leased: units that enter after the end of their window would not be paid.
+      local topped_up = limit.pots and accounts.left(limit) or 0
+      free = min(free, (limit.leased and leasing or limit.algorithm).left(limit) - topped_up)
     end
   end
   local grid = max(1000, floor(wish.length / 8))

@@ -57,12 +57,14 @@ local function no_leases()
   return { value = '', at = 1, count = 0, latest = 0 }
 end
 
--- All limits of a set that come back with time, as state ids. Those of requests in flight do not stand in groups.
+-- All limits of a set that come back with time, as state ids. Those of requests in flight do not stand in groups, and neither does
+-- one that observes and that the units do not fit.
 local function ids_of(set)
   local ids = ''
   for i = 1, #set do
     local own = id_of(set[i])
-    if not set[i].algorithm.in_flight and not find_piece(ids, own, STATE_ID) then ids = ids .. own end
+    local is_out = set[i].algorithm.in_flight or set[i].observes and set[i].would_wait ~= 0
+    if not is_out and not find_piece(ids, own, STATE_ID) then ids = ids .. own end
   end
   return ids
 end

@@ -114,6 +114,25 @@ local function count_leased(set)
   end
 end
 
+-- Units of a limit that are on lease, and those of its places before this time.
+local function held_until(groups, limit, time)
+  local id, units = id_of(limit), 0
+  for i = 1, #groups do
+    local group = groups[i]
+    if group.ends > now and group.lag ~= RESERVED and find_piece(group.ids, id, STATE_ID) then
+      if group.base then
+        for n = 1, places_until(groups, group, time - 1) do
+          local _, out = place_at(groups, group, n)
+          units = units + out
+        end
+      else
+        units = units + group.out
+      end
+    end
+  end
+  return units
+end
+
 -- Whether all groups are as they stand in the value.
 local function are_same(groups)
   for i = 1, #groups do
@@ -241,7 +260,7 @@ end
 
 return {
   load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside,
-  are_same = are_same, latest = latest_of, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
+  are_same = are_same, held_until = held_until, latest = latest_of, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
   find = find_piece, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
   lag_of = lag_of, PLACE = PLACE, RESERVED = RESERVED, complete = complete,
   place_row = PLACE_ROW, place_format = PLACE_FORMAT, is_place = is_place, rows_of = rows_of, count_rows = count_rows,

@@ -1,12 +1,45 @@
+-- Before the numbers of a limit that observes: in how many µs it would have had the cost. Only units on lease are lower.
+local WOULD_WAIT = -2 ^ 51
+-- Before the numbers of a limit with overage: the units beyond its quota.
+local OVER = -2 ^ 50
+-- Before the numbers of a limit with top-ups: the units left of them.
+local TOPPED_UP = -2 ^ 49
+-- Before the numbers of a billing window that is short: its quota. All that is not before a limit's numbers is greater.
+local SHORT = -2 ^ 48
+
 -- Replies for one limit: remaining and reset, or, if it has to wait, -1 - remaining, wait and reset. Units on lease come first:
 -- no other number is as low.
-local function tell(limit)
+local function tell(limit, blocked_for)
   local told, wait, teller = size, limit.waits, limit.algorithm
   if limit.leased then
     reply[told + 1] = -2 ^ 52 - limit.leased
     told, teller = told + 1, leasing
   end
+  if limit.observes and limit.would_wait ~= 0 then
+    reply[told + 1] = WOULD_WAIT - limit.would_wait
+    told = told + 1
+  end
+  local pots = limit.pots
+  local over = limit.overage and (pots and accounts or limit.algorithm).over(limit) or 0
+  if over > 0 then
+    reply[told + 1] = OVER - over
+    told = told + 1
+  end
+  local topped_up = pots and accounts.left(limit) or 0
+  if topped_up > 0 then
+    reply[told + 1] = TOPPED_UP - topped_up
+    told = told + 1
+  end
+  if limit.full and limit.full > 0 then
+    told = told + 1
+    reply[told] = SHORT - (pots and pots.base or limit.quota)
+  end
   local remaining, reset = teller.left(limit)
+  if blocked_for and blocked_for > 0 then
+    if remaining > 0 then reset = teller.in_flight and reset or 0 end
+    remaining = 0
+    if not teller.in_flight then reset = max(reset, blocked_for) end
+  end
   if wait == 0 then
     reply[told + 1], reply[told + 2] = remaining, reset
     size = told + 2
@@ -20,15 +53,52 @@ local function tell_outside()
   reply[size + 1], reply[size + 2], reply[size + 3], size = -1, OUTSIDE_CALENDAR, 0, size + 3
 end
 
--- Sets how long each limit has to wait for the cost. Returns whether it fits all of them now.
+-- Made when first needed: only few plans block.
+local blocking
+
+local function make_blocking()
+  records = records or make_records()
+  -- @include beside/blocks.lua
+end
+
+local function wait_of(limit, cost)
+  local wait = (limit.leased and leasing or limit.algorithm).wait(limit, cost)
+  return wait > 0 and limit.pots and accounts.wait(limit, cost, wait) or wait
+end
+
+-- Sets how long each limit has to wait for the cost. Returns whether it fits all of them now. Nothing waits for a limit that
+-- observes or has overage.
 local function find_waits(set, cost)
   local fits = true
   for i = 1, #set do
     local limit = set[i]
-    limit.waits = (limit.leased and leasing or limit.algorithm).wait(limit, cost)
-    if limit.waits ~= 0 then fits = false end
+    local wait = wait_of(limit, cost)
+    if limit.observes then limit.would_wait, wait = wait, 0 elseif limit.overage then wait = 0 end
+    limit.waits = wait
+    if wait ~= 0 then fits = false end
   end
-  return fits
+  if set.blocked_for == 0 then return fits end
+  blocking.delay(set)
+  return false
+end
+
+local function tell_all(set)
+  local blocked_for = set.blocked_for
+  if blocked_for > 0 then blocking.tell(set) end
+  for i = 1, #set do
+    tell(set[i], blocked_for)
+  end
+end
+
+-- Finds out whether a loaded subject is blocked, for a request of the whole cost.
+local function begin_block(set, tally)
+  blocking = blocking or make_blocking()
+  blocking.begin(set, tally)
+end
+
+-- A limit that observes takes only what fits it.
+local function take_from(limit, cost)
+  if not limit.observes or limit.would_wait == 0 then limit.algorithm.take(limit, cost) end
 end
 
 -- Makes the row of the holder what it tells. Returns whether the row said anything else.
@@ -37,7 +107,8 @@ local function declare_slots(set)
   return limit.algorithm.declare(limit)
 end
 
--- Decides a request of one subject: the whole cost or nothing. Returns whether it fits.
+-- Decides a request of one subject: the whole cost or nothing. Returns whether equal requests after it may get another answer: not
+-- after a denial, unless denials count.
 local function decide(set, key, cost)
   if set.is_outside then
     for _ = 1, #set do
@@ -47,20 +118,24 @@ local function decide(set, key, cost)
   end
   load_limits(set, call('GET', key))
   local has_changed = set.in_flight and holder and declare_slots(set)
+  if set.block_after then begin_block(set) end
   local fits = find_waits(set, cost)
+  if take and not fits and set.block_after then blocking.count_denial(set) end
   if take and fits then
     for i = 1, #set do
-      set[i].algorithm.take(set[i], cost)
+      take_from(set[i], cost)
     end
     save_limits(set, key)
   elseif take and (has_changed or set.written > now + CLOCK_WENT_BACK) then
     save_limits(set, key)
     -- Of a level above the brim: it drains slower from where it was written, and the client must not come too early.
     find_waits(set, cost)
+  elseif set.has_new_denials then
+    blocking.write(set, key)
   end
-  for i = 1, #set do
-    tell(set[i])
-  end
+  if not fits and set.account then accounts.lengthen({ { set = set, cost = cost } }) end
+  tell_all(set)
+  if set.block_after then return set.blocked_for == 0 or set.is_new_block end
   return fits
 end
 
@@ -107,11 +182,11 @@ local function decide_or_tell(...)
   return false
 end
 
--- Decides equal requests for one key, the first denial for all that follow.
+-- Decides equal requests for one key, the first denial for all that follow. Where denials count, that is the first by a block.
 local function decide_in_turn(set, key, cost, times)
-  local done, fits = 0, true
-  while fits and done < times do
-    fits, done = decide_or_tell(decide, set, key, cost), done + 1
+  local done, may_change = 0, true
+  while may_change and done < times do
+    may_change, done = decide_or_tell(decide, set, key, cost), done + 1
   end
 end
 

@@ -31,9 +31,31 @@ local function read_hold(parts)
   return hold
 end
 
+-- Reads what follows the parts of a request that books an entry.
+local function read_entry()
+  local entry = {
+    id = ARGV[at], says = ARGV[at + 1], kind = tonumber(ARGV[at + 2]), at = tonumber(ARGV[at + 3]), units = tonumber(ARGV[at + 4]),
+    time = tonumber(ARGV[at + 5]), length = tonumber(ARGV[at + 6]),
+  }
+  at = at + 7
+  return entry
+end
+
+-- Reads what follows the parts whose denials can block.
+local function read_denials(parts)
+  for i = 1, #parts do
+    local part = parts[i]
+    if part.set.block_after then
+      local number, total, age = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+      part.counts_denial, part.tally = ARGV[at] == '1', { by = ARGV[at + 1], number = number, total = total, age = age }
+      at = at + 5
+    end
+  end
+end
+
 -- Reads and decides one request with several subjects, one with a grant other than `all`, or one with a hold.
 local function read_together()
-  local grant, id_key, hold = ARGV[at + 2], nil, nil
+  local grant, id_key, extra = ARGV[at + 2], nil, nil
   if grant == 'lease' then
     if not read_order then
       leasing = leasing or make_leasing()
@@ -62,8 +84,10 @@ local function read_together()
       at = at + 3
     end
   end
+  if grant == 'account' then extra = read_entry() end
+  if grant == 'all' or grant == 'hold' then read_denials(parts) end
   if grant == 'hold' then
-    grant, hold = 'all', read_hold(parts)
+    grant, extra = 'all', read_hold(parts)
   end
-  decide_or_tell(decide_parts, parts, grant, id_key, hold)
+  decide_or_tell(decide_parts, parts, grant, id_key, extra)
 end

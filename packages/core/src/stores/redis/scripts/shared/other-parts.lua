@@ -47,6 +47,7 @@ local function others_of(set)
   local merged = found.merged and not has_ended(found.merged) and found.merged or nil
   for i = 1, #set do
     own[set[i].id] = true
+    if set[i].other_id then own[set[i].other_id] = true end
   end
   -- What was of the set until now may say nothing.
   local function says_something(part, i)

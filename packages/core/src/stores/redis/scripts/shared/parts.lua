@@ -27,12 +27,18 @@ local function parts_of(value)
       found.latest = found.latest or #found
       id, last, ends = unpack_bytes(OTHERS_FORMAT, value, at)
       at = at + OTHERS
+    elseif id == DENIALS then
+      found.record = at
+      at = at + RECORD + 14 * string.byte(value, at + RECORD - 1)
+    elseif id == ACCOUNT then
+      found.account = at
+      at = at + STATE_ID + 1 + ENTRY * string.byte(value, at + STATE_ID)
     elseif id == MERGED then
       local units
       id, units, at = unpack_bytes(MERGED_FORMAT, value, at)
       found.merged = { units = units, last = last, ends = ends }
     else
-      local algorithm = by_code[floor(id / 2 ^ 28)] or error(FOREIGN, 0)
+      local algorithm = by_code[floor(id / 2 ^ 28) % 8] or error(FOREIGN, 0)
       -- Of buckets of one window, as the versions before wrote them.
       found.has_same, ids[id] = found.has_same or ids[id], true
       at = at + STATE_ID + algorithm.size
@@ -50,6 +56,28 @@ end
 
 local function find_leases(value)
   return parts_of(value).leases
+end
+
+local function find_account(value)
+  return parts_of(value).account
+end
+
+-- Finds the record of denials, or where it would stand: behind the parts of the last write.
+local function find_record(set)
+  local found = parts_of(set.value)
+  set.behind = found.latest > 0 and found[found.latest].to + 1 or HEADER + 1
+  if not found.record then return end
+  records = records or make_records()
+  records.load(set, found.record)
+end
+
+-- When the last part stops counting, in seconds.
+local function latest_end(value)
+  local found, latest = parts_of(value), 0
+  for i = 1, #found do
+    latest = max(latest, found[i].ends)
+  end
+  return found.merged and max(latest, found.merged.ends) or latest
 end
 
 -- Where the part with this state id begins, and when it was written.
@@ -78,18 +106,18 @@ end
 local function load_from(set, limit, wanted)
   local value, algorithm, fullest, most = set.value, limit.algorithm, wanted[1], -1
   local function load(part, how)
-    local _, a, b, c = unpack_bytes(algorithm.packing, value, part.from)
-    how(part.last, a, b, c, part.from + STATE_ID + algorithm.size)
+    local _, a, b, c, d = unpack_bytes(algorithm.packing, value, part.from)
+    how(part.last, a, b, c, d, part.from + STATE_ID + algorithm.size)
   end
   local flow = #wanted > 1 and complete(algorithm).flow
   for i = 1, flow and #wanted or 0 do
-    load(wanted[i], function(last, a, b, c, tail) algorithm.load(limit, last, a, b, c, value, tail) end)
+    load(wanted[i], function(last, a, b, c, _, tail) algorithm.load(limit, last, a, b, c, value, tail) end)
     local level = flow(limit)
     if level > most then
       fullest, most = wanted[i], level
     end
   end
-  load(fullest, function(last, a, b, c, tail) load_numbers(set, limit, tail, last, a, b, c) end)
+  load(fullest, function(last, a, b, c, d, tail) load_numbers(set, limit, tail, last, a, b, c, d) end)
 end
 
 -- An end was rounded down to whole seconds, so it holds for one second more.
@@ -107,10 +135,52 @@ local function start(set, limit)
   algorithm.load(limit, merged.last, a, b, c, tail, 1)
 end
 
+-- Makes a limit of months or years count in billing windows, if the subject had a billing day.
+local function bill(set, limit)
+  local billing = by_code[7]
+  local from = limit.algorithm ~= billing and find_part(set.value, limit.other_id)
+  if not from then return end
+  local _, _, ends = unpack_bytes(billing.packing, set.value, from)
+  if not billing.still_says(ends, limit.third - limit.second) then return end
+  local id, other_id, starts, unbilled = limit.id, limit.other_id, limit.starts, {}
+  for name, value in pairs(limit) do
+    unbilled[name] = value
+  end
+  for name, value in pairs(billing.prepare(limit.quota, starts[1], starts[2], starts[3], starts[4], id, limit.start, limit.ends)) do
+    limit[name] = value
+  end
+  limit.id, limit.state_id, limit.unbilled, set.is_billed = other_id, other_id, unbilled, true
+end
+
+-- Takes that back, for the next subject.
+local function unbill(set)
+  for i = 1, #set do
+    local limit, unbilled = set[i], set[i].unbilled
+    if unbilled then
+      for name in pairs(limit) do
+        limit[name] = unbilled[name]
+      end
+    end
+  end
+  set.is_billed = false
+end
+
+-- Loads a limit from the part that it had before the subject got a billing day. Returns whether that counts anything now.
+local function load_plain(set, limit)
+  local from, last = find_part(set.value, limit.other_id)
+  if not from then return false end
+  local _, count = unpack_bytes('>I4I5', set.value, from)
+  if not limit.algorithm.load_plain(limit, last, count) then return false end
+  if last > set.written then set.written = last end
+  return true
+end
+
 -- Loads a limit whose part is not where it is expected.
 local function load_part(set, limit)
+  if limit.other_id then bill(set, limit) end
   local wanted = parts_for(set.value, limit)
   if #wanted > 0 then return load_from(set, limit, wanted) end
+  if limit.other_id and limit.algorithm.load_plain and load_plain(set, limit) then return end
   set.missing = set.missing + 1
   start(set, limit)
 end

@@ -9,6 +9,9 @@
                 are kept until their end, and count again if the subject returns to their plan. Only the latest MOST_OTHERS
                 are kept. Older ones are merged into one with a state id of 2 and the most units of any: see parts.lua
   Leases        units on lease, after a state id of 1: see leases.lua
+
+  Behind the first parts there can be two more: denials and blocks, after a state id of 3: see denials.lua; and what was booked on the
+  limits, after a state id of 4: see accounts.lua
 ]]
 local FORMAT = 3
 local HEADER, HEADER_FORMAT = 12, '>I1I7I4'

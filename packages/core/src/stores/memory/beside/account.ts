@@ -1,0 +1,252 @@
+import { NEVER } from '../../../algorithms/implementation.js'
+import type { WindowUnits } from '../../../algorithms/implementation.js'
+import type { AccountEntry, Booked, CountedWindow } from '../../account.js'
+
+/** An entry as it is kept. Times are in µs. */
+export interface KeptEntry {
+  readonly kind: BookableEntry['kind'] | 'closed'
+  readonly id: string
+  readonly says: string
+  /** The id of its limit's state. */
+  readonly keptId: number
+  /** When a top-up or a closed window ends, or when a renewal was. */
+  readonly atUs: number
+  /** Units left of a top-up, and units of it that the limit counts in its window. Of a closed window: its units, and those beyond the quota. */
+  readonly left: number
+  readonly used: number
+  /** When the entry is forgotten. */
+  readonly endsUs: number
+}
+
+/** What was booked on the limits of a subject, the earliest first. */
+export type Account = readonly KeptEntry[]
+
+export const NO_ACCOUNT: Account = []
+
+const MOST_ENTRIES = 64
+/** An id counts once for at least seven days. */
+const KEPT_US = 7 * 86_400_000_000
+
+/** The entries that are not forgotten. */
+export function livingEntries(account: Account, now: number): Account {
+  return account.every(({ endsUs }) => endsUs > now) ? account : account.filter(({ endsUs }) => endsUs > now)
+}
+
+/** When the last entry is forgotten, in µs: its second has passed then. */
+export function endOfAccount(account: Account): number {
+  let endsUs = 0
+  for (const entry of account) endsUs = Math.max(endsUs, entry.endsUs)
+  return endsUs === 0 ? 0 : (Math.floor(endsUs / 1_000_000) + 1) * 1_000_000
+}
+
+/** The ids under which entries of a limit are booked. */
+export interface BookedIds {
+  /** The id of its state. */
+  readonly keptId: number
+  /** As in CompiledLimit. */
+  readonly otherId: number | undefined
+}
+
+function isBookedOn(entry: KeptEntry, { keptId, otherId }: BookedIds): boolean {
+  return entry.keptId === keptId || entry.keptId === otherId
+}
+
+/** When a limit was renewed last, in µs; 0 if it was not. After the clock has gone back, it is not known what came first. */
+export function renewedAt(account: Account, limit: BookedIds, now: number): number {
+  const renewals = account.filter((entry) => entry.kind === 'renewal' && isBookedOn(entry, limit))
+  return Math.max(0, ...renewals.map(({ atUs }) => atUs).filter((atUs) => atUs <= now))
+}
+
+/** An entry that is kept. */
+export interface BookableEntry extends AccountEntry {
+  readonly kind: Exclude<AccountEntry['kind'], 'usage'>
+}
+
+/**
+ * The account with one more entry, or why it has none.
+ *
+ * @param limit the id of its limit's state, and how long its window is, in µs
+ */
+export function book(
+  account: Account,
+  { kind, id, says, units, end }: BookableEntry,
+  limit: { readonly keptId: number; readonly windowUs: number },
+  now: number,
+): { readonly booked: Booked; readonly account: Account } {
+  const known = account.find((entry) => entry.id === id)
+  if (known) return { booked: known.says === says ? 'repeated' : 'other', account }
+  const time = 'at' in end ? end.at : now + end.inUs
+  if (kind === 'topUp' && time <= now) return { booked: 'late', account }
+  if (account.filter(isOfCaller).length >= MOST_ENTRIES) return { booked: 'full', account }
+  const entry: KeptEntry = {
+    ...{ kind, id, says, keptId: limit.keptId, atUs: kind === 'topUp' ? time : now },
+    ...{ left: kind === 'topUp' ? units : 0, used: 0 },
+    endsUs: Math.max(now + KEPT_US, kind === 'topUp' ? time : 0, now + Math.ceil(limit.windowUs)),
+  }
+  return { booked: 'booked', account: [...account, entry] }
+}
+
+function isOfCaller({ kind }: KeptEntry): boolean {
+  return kind !== 'closed'
+}
+
+/** What top-ups have paid of what a limit counts. */
+export function paidOn(account: Account, ids: BookedIds): number {
+  return sumOf(
+    account.filter((entry) => entry.kind === 'topUp' && isBookedOn(entry, ids)),
+    'used',
+  )
+}
+
+/** Keeps what a limit counted in its latest window that is over, for as long as a window lasts from now. */
+export function withClosed(
+  account: Account,
+  { units, over, startUs, endUs }: CountedWindow,
+  { keptId, windowUs }: { readonly keptId: number; readonly windowUs: number },
+  now: number,
+): Account {
+  const id = `closed ${keptId}`
+  const entry: KeptEntry = {
+    ...{ kind: 'closed', id, says: String(wholeMs(startUs)), keptId, atUs: endUs, left: units, used: over },
+    endsUs: now + Math.ceil(windowUs),
+  }
+  return [...account.filter((one) => one.id !== id), entry]
+}
+
+/** The latest window of a limit that is over, if it is kept. */
+export function closedOf(account: Account, ids: BookedIds): CountedWindow | undefined {
+  const entry = account.findLast((one) => one.kind === 'closed' && isBookedOn(one, ids))
+  if (!entry) return undefined
+  const { left: units, used: over, atUs: endUs, says } = entry
+  return { units, over, startUs: Number(says), endUs }
+}
+
+/** A closed window as it is kept. */
+export function toClosed({ units, startUs, endUs }: WindowUnits, over: number): CountedWindow {
+  return { units, over, startUs: wholeMs(startUs), endUs }
+}
+
+function wholeMs(us: number): number {
+  return Math.floor(us / 1000) * 1000
+}
+
+/** A limit as its top-ups find it. */
+export interface Topped {
+  readonly ids: BookedIds
+  /** Its quota in the plan: in this window, which can be short, and in a whole one. */
+  readonly quota: number
+  readonly whole: number
+  /** What it counts now, before leases enter. */
+  readonly count: number
+  /** Whether what it counted last is of a window that is over. */
+  readonly isNewWindow: boolean
+}
+
+/**
+ * The top-ups of one limit. While it has any, its quota is what it can count in this window: `quota`. The twin of accounts.lua in
+ * stores/redis/scripts/beside: change both, law 5 (one truth) compares them.
+ */
+export class Pots {
+  readonly quota: number
+  /** The quota of the plan, and that of a later window. */
+  readonly base: number
+  readonly #later: number
+  /** What the limit counted without top-ups, and how much it can count before they pay. */
+  readonly #counted: number
+  readonly #own: number
+  /** What top-ups paid in this window that have ended since. */
+  readonly #spent: number
+  readonly #used: number
+  readonly #all: number
+  /** Those that end first are used first. */
+  readonly #living: readonly KeptEntry[]
+  readonly #ended: readonly KeptEntry[]
+
+  /** Undefined if the limit has none that matter. */
+  static of(account: Account, limit: Topped, now: number): Pots | undefined {
+    const own = account.filter((entry) => entry.kind === 'topUp' && isBookedOn(entry, limit.ids))
+    if (own.length === 0) return undefined
+    const isOver = ({ atUs }: KeptEntry): boolean => atUs <= now
+    const living = own.filter((entry) => !isOver(entry)).toSorted((a, b) => a.atUs - b.atUs)
+    const ended = own.filter(isOver)
+    const isAny = sumOf(living, 'left') + sumOf(living, 'used') + sumOf(ended, 'used') > 0
+    return isAny || ended.some(({ left }) => left > 0) ? new Pots(limit, living, ended) : undefined
+  }
+
+  private constructor(
+    { quota, whole, count, isNewWindow }: Topped,
+    living: readonly KeptEntry[],
+    ended: readonly KeptEntry[],
+  ) {
+    // What top-ups paid in a window that is over is no longer in the count.
+    const withoutUsed = (entry: KeptEntry): KeptEntry => ({ ...entry, used: 0 })
+    this.#living = isNewWindow ? living.map(withoutUsed) : living
+    this.#ended = (isNewWindow ? ended.map(withoutUsed) : ended).map((entry) => ({ ...entry, left: 0 }))
+    this.base = quota
+    this.#later = whole
+    this.#spent = sumOf(this.#ended, 'used')
+    this.#used = sumOf(this.#living, 'used')
+    this.#all = this.#used + sumOf(this.#living, 'left')
+    this.#counted = count - this.#used - this.#spent
+    this.#own = Math.max(quota, this.#counted)
+    this.quota = this.#all + this.#spent > 0 ? this.#own + this.#spent + this.#all : quota
+  }
+
+  /** @param counted what the limit counts, with units that are held for use in this window: then top-ups pay others */
+  #usedOf(counted: number): number {
+    return Math.min(Math.max(counted - this.#own - this.#spent, 0), this.#all)
+  }
+
+  #spentOf(count: number): number {
+    return Math.min(Math.max(count - this.#counted, 0), this.#spent)
+  }
+
+  /** Units left. */
+  left(count: number, held: number): number {
+    return this.#all - this.#usedOf(count + held)
+  }
+
+  /** Units beyond the quota that no top-up pays. */
+  over(count: number, held: number): number {
+    return Math.max(count - this.#usedOf(count + held) - this.#spentOf(count) - this.base, 0)
+  }
+
+  /** The top-ups, of which so much is used by now: of the one that ends first. What came back fills the last one. */
+  #livingWith(used: number): readonly KeptEntry[] {
+    let more = used - this.#used
+    const inOrder = more > 0 ? this.#living : this.#living.toReversed()
+    return inOrder.map((entry) => {
+      const units = more > 0 ? Math.min(more, entry.left) : -Math.min(-more, entry.used)
+      more -= units
+      return { ...entry, left: entry.left - units, used: entry.used + units }
+    })
+  }
+
+  /** Of top-ups that have so much left: what will have ended by then. */
+  goneBy(timeUs: number, left: number): number {
+    const gone = this.#livingWith(this.#all - left).filter(({ atUs }) => atUs <= timeUs)
+    return sumOf(gone, 'left')
+  }
+
+  /** For a cost that does not fit: `wait`, unless the quota and what lasts of the top-ups, of which so much is left, is too little then. */
+  wait(cost: number, wait: number, left: number, now: number): number {
+    return cost > this.#later + left - this.goneBy(now + wait, left) ? NEVER : wait
+  }
+
+  /** The account with what was used since. */
+  settled(account: Account, count: number, held: number): Account {
+    let gone = this.#spent - this.#spentOf(count)
+    const used = this.#usedOf(count + held)
+    const changed = new Map(this.#livingWith(used).map((entry) => [entry.id, entry]))
+    for (const entry of this.#ended) {
+      const units = Math.min(gone, entry.used)
+      changed.set(entry.id, { ...entry, used: entry.used - units })
+      gone -= units
+    }
+    return account.map((entry) => changed.get(entry.id) ?? entry)
+  }
+}
+
+function sumOf(entries: readonly KeptEntry[], field: 'left' | 'used'): number {
+  return entries.reduce((sum, entry) => sum + entry[field], 0)
+}

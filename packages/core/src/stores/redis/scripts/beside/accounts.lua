@@ -1,0 +1,324 @@
+--[[
+  The account of a subject: what was booked on its limits. Top-ups, renewals and penalties are booked once for each id. The twin of
+  stores/memory/beside/account.ts: change both, law 5 (one truth) compares them.
+
+  It stands behind the record of denials, after a state id of 4, whatever plan wrote the parts before.
+
+  Account       1 byte: number of entries; then the entries, the earliest first
+  Entry         12 bytes: id; 6 bytes: a hash of what it says; 1 byte: kind; 4 bytes: id of its limit's state; 7 bytes: when a
+                top-up ends, or when a renewal was, in µs; 5 bytes: units left of a top-up; 5 bytes: units of it that the limit
+                counts in its window; 7 bytes: when the entry is forgotten, in µs
+  Closed        an entry that nobody booked, for the latest window of a limit with overage that is over. In place of the hash: its start
+                in ms; then its end; its units; and those beyond the quota
+
+  While a limit has a top-up, its `quota` is what it can count in this window, and `pots` says how that came about: `base`, the
+  quota of the plan; `own`, how much the limit counts before top-ups pay; `spent`, what those paid in this window that have ended
+  since; `used` and `left` of all others; and in `list` what each of these has left and used, in the order in which they are used: those that end first.
+]]
+local ENTRY_FORMAT, MOST_ENTRIES = '>c12c6I1I4I7I5I5I7', 64
+local TOP_UP, RENEWAL, PENALTY, CLOSED = 1, 2, 3, 4
+local BOOKED, REPEATED, OTHER_ENTRY, FULL, TOO_LATE = 1, 0, -1, -2, -3
+-- An id counts once for at least seven days.
+local KEPT_FOR, KEPT = 7 * 86400000000, IS_TEST and 3600 or 0
+
+-- Reads an account. Many requests of a call can be for one subject, and to read it again costs more than all else.
+local function read_account(set, text)
+  if set.known and set.known.text == text then return set.known end
+  local entries, from, ends = {}, STATE_ID + 2, 0
+  for n = 1, string.byte(text, STATE_ID + 1) do
+    local id, says, kind, limit, time, left, used, entry_ends = unpack_bytes(ENTRY_FORMAT, text, from)
+    if entry_ends > now then
+      entries[#entries + 1] = {
+        id = id, says = says, kind = kind, limit = limit, time = time, left = left, used = used, ends = entry_ends, order = n,
+        text = sub(text, from, from + ENTRY - 1),
+      }
+    end
+    ends, from = max(ends, entry_ends), from + ENTRY
+  end
+  set.known = { text = text, entries = entries, ends = floor(ends / 1000000) }
+  return set.known
+end
+
+-- Loads the account that begins at `at`. Returns where it ends.
+local function load_account(set, at)
+  local size = STATE_ID + 1 + ENTRY * string.byte(set.value, at + STATE_ID)
+  local account = read_account(set, sub(set.value, at, at + size - 1))
+  set.account, set.account_size, set.account_ends = #account.entries > 0 and account.entries, size, account.ends
+  return at + size
+end
+
+local function change(set, entry, left, used)
+  if entry.left == left and entry.used == used then return end
+  entry.left, entry.used, entry.text, set.known = left, used, nil, nil
+end
+
+local function detach(set)
+  for i = 1, #set do
+    local limit = set[i]
+    if limit.pots then limit.quota = limit.pots.base end
+    limit.pots, limit.renewed_at, limit.paid = nil, nil, nil
+  end
+end
+
+local function ends_first(a, b)
+  a, b = a.entry, b.entry
+  if a.time == b.time then return a.order < b.order end
+  return a.time < b.time
+end
+
+-- Whether an entry was booked on a limit, with or without a billing day.
+local function is_on(entry, limit)
+  return entry.limit == limit.id or entry.limit == limit.other_id
+end
+
+-- The top-ups of a limit. One that has ended has nothing left, and what it paid is paid.
+local function pots_of(set, limit)
+  local pots = { set = set, base = limit.quota, spent = 0, used = 0, left = 0, list = {}, ended = {} }
+  for n = 1, #set.account do
+    local entry = set.account[n]
+    if entry.kind == TOP_UP and is_on(entry, limit) then
+      if entry.time <= now then
+        change(set, entry, 0, entry.used)
+        pots.spent, pots.ended[#pots.ended + 1] = pots.spent + entry.used, entry
+      else
+        pots.used, pots.left = pots.used + entry.used, pots.left + entry.left
+        pots.list[#pots.list + 1] = { entry = entry, left = entry.left, used = entry.used }
+      end
+    end
+  end
+  table.sort(pots.list, ends_first)
+  return pots
+end
+
+-- What top-ups paid in a window that is over is no longer in the count.
+local function begin_window(set, limit)
+  local pots = limit.pots
+  for n = 1, #pots.list do
+    local pot = pots.list[n]
+    pot.used = 0
+    change(set, pot.entry, pot.left, 0)
+  end
+  for n = 1, #pots.ended do
+    change(set, pots.ended[n], 0, 0)
+  end
+  limit.quota = limit.quota - pots.used - pots.spent
+  pots.spent, pots.used = 0, 0
+end
+
+-- Notes what top-ups have paid of what limits with overage counted last: all limits of a window forget it when that is over.
+local function note_paid(set)
+  for i = 1, #set do
+    local limit, paid = set[i], 0
+    for n = 1, limit.overage and #set.account or 0 do
+      local entry = set.account[n]
+      if entry.kind == TOP_UP and is_on(entry, limit) then paid = paid + entry.used end
+    end
+    limit.paid = paid
+  end
+end
+
+-- Adds the top-ups to the limits of a set. Called before leases enter.
+local function attach(set)
+  detach(set)
+  note_paid(set)
+  for i = 1, #set do
+    local limit = set[i]
+    for n = 1, #set.account do
+      local entry = set.account[n]
+      -- After the clock has gone back, it is not known what came first.
+      if entry.kind == RENEWAL and is_on(entry, limit) and entry.time <= now then
+        limit.renewed_at = max(limit.renewed_at or 0, entry.time)
+      end
+    end
+    -- What only observes pays nothing.
+    local pots = not limit.observes and pots_of(set, limit)
+    if pots and pots.spent + pots.used + pots.left > 0 then
+      local counted = limit.count - pots.used - pots.spent
+      pots.own, pots.counted = max(limit.quota, counted), counted
+      limit.pots, limit.quota = pots, pots.own + pots.spent + pots.used + pots.left
+      if limit.count == 0 then begin_window(set, limit) end
+    end
+  end
+end
+
+-- Units that processes hold for use in this window. They can be counted when it is over.
+local function held_by(limit)
+  local groups, _, reset = limit.pots.set.leases, limit.algorithm.left(limit)
+  return groups and reset > 0 and leasing.held_until(groups, limit, now + reset) or 0
+end
+
+-- How many units top-ups pay now, how many they have left, and how many those paid that have ended. If units are held, top-ups pay
+-- others.
+local function paid(limit)
+  local pots = limit.pots
+  local all = pots.used + pots.left
+  local used = all > 0 and min(max(limit.count + held_by(limit) - pots.own - pots.spent, 0), all) or 0
+  return used, all - used, min(max(limit.count - pots.counted, 0), pots.spent)
+end
+
+local function left_of(limit)
+  local _, left = paid(limit)
+  return left
+end
+
+-- Units beyond the quota that no top-up pays.
+local function over_of(limit)
+  local used, _, spent = paid(limit)
+  return max(limit.count - used - spent - limit.pots.base, 0)
+end
+
+-- Calls `note` with each top-up of a limit, and how many units more it pays than when it was loaded: of the top-up that ends first.
+-- What came back fills the last one.
+local function each_pot(limit, note)
+  local pots, used = limit.pots, paid(limit)
+  local more, count = used - pots.used, #pots.list
+  local first, last, step = 1, count, 1
+  if more <= 0 then first, last, step = count, 1, -1 end
+  for n = first, last, step do
+    local pot = pots.list[n]
+    local units = more > 0 and min(more, pot.left) or -min(-more, pot.used)
+    note(pot, units)
+    more = more - units
+  end
+end
+
+-- What is left of a limit's top-ups in `wait` µs, and what has ended by then.
+local function left_in(limit, wait)
+  local lasting, gone = 0, 0
+  each_pot(limit, function(pot, units)
+    local left = pot.left - units
+    if pot.entry.time > now + wait then lasting = lasting + left else gone = gone + left end
+  end)
+  return lasting, gone
+end
+
+-- Of a limit that the cost does not fit: `wait`, unless the quota and what lasts of the top-ups is too little then.
+local function wait_with(limit, cost, wait)
+  local lasting = left_in(limit, wait)
+  return cost > (limit.whole or limit.pots.base) + lasting and NEVER or wait
+end
+
+-- When a cost fits a limit whose client comes in `wait` µs: then, later, or never, since top-ups may have ended.
+local function wait_from(limit, cost, wait)
+  local _, gone = left_in(limit, wait)
+  local free, reset = limit.algorithm.left(limit)
+  if wait < reset and cost + gone + (limit.leased or 0) <= free then return wait end
+  return wait_with(limit, cost, max(wait, reset))
+end
+
+-- A top-up may end while the client waits for another limit. Then its limit makes the client wait, too.
+local function lengthen(parts)
+  local longest, is_later = 0, true
+  for i = 1, #parts do
+    for j = 1, #parts[i].set do
+      local limit = parts[i].set[j]
+      if limit.waits == NEVER then return end
+      if not limit.algorithm.in_flight then longest = max(longest, limit.waits) end
+    end
+  end
+  while is_later and longest > 0 do
+    is_later = false
+    for i = 1, #parts do
+      for j = 1, #parts[i].set do
+        local limit = parts[i].set[j]
+        local wait = limit.pots and not limit.overage and wait_from(limit, parts[i].cost, longest) or longest
+        if wait ~= longest then limit.waits = wait end
+        if wait == NEVER then return end
+        longest, is_later = wait, is_later or wait > longest
+      end
+    end
+  end
+end
+
+-- Notes in the entries what was used since they were loaded.
+local function settle_limit(set, limit)
+  local pots = limit.pots
+  local used, left, spent = paid(limit)
+  each_pot(limit, function(pot, units)
+    pot.left, pot.used = pot.left - units, pot.used + units
+    change(set, pot.entry, pot.left, pot.used)
+  end)
+  local gone = pots.spent - spent
+  for n = 1, #pots.ended do
+    local units = min(gone, pots.ended[n].used)
+    change(set, pots.ended[n], 0, pots.ended[n].used - units)
+    gone = gone - units
+  end
+  pots.used, pots.left, pots.spent = used, left, spent
+end
+
+-- Of limits of one window, which count the same units, the one with the smallest quota says what top-ups paid.
+local function settle(set)
+  for i = 1, #set do
+    local limit, is_smallest = set[i], set[i].pots ~= nil
+    for j = 1, is_smallest and #set or 0 do
+      local other = set[j]
+      if j ~= i and other.pots and other.id == limit.id then
+        local more = limit.pots.base - other.pots.base
+        is_smallest = is_smallest and (more < 0 or more == 0 and i < j)
+      end
+    end
+    if is_smallest then settle_limit(set, limit) end
+  end
+end
+
+-- Packs the account. Also returns when it ends, in seconds, and whether the value must live longer for it.
+local function pack_account(set)
+  settle(set)
+  local account, ends = set.account, 0
+  local pieces = { pack_bytes('>I4I1', ACCOUNT, #account) }
+  for n = 1, #account do
+    local entry = account[n]
+    entry.text = entry.text or pack_bytes(ENTRY_FORMAT, entry.id, entry.says, entry.kind, entry.limit, entry.time, entry.left,
+      entry.used, entry.ends)
+    pieces[n + 1], ends = entry.text, max(ends, entry.ends)
+  end
+  ends = floor(ends / 1000000)
+  set.known = { text = concat(pieces), entries = account, ends = ends }
+  return set.known.text, ends + KEPT, ends > set.account_ends and ends + KEPT > set.ends
+end
+
+local function booked_by_callers(account)
+  local count = 0
+  for n = 1, #account do
+    if account[n].kind ~= CLOSED then count = count + 1 end
+  end
+  return count
+end
+
+-- @include beside/usage.lua
+
+-- Books an entry on one of the set's limits, once for its id. Returns what became of it.
+local function book(set, entry)
+  -- A copy, since the account is known as it was read.
+  local account, limit = { unpack(set.account or {}) }, set[entry.at]
+  for n = 1, #account do
+    if account[n].id == entry.id then return account[n].says == entry.says and REPEATED or OTHER_ENTRY end
+  end
+  if entry.kind == TOP_UP and entry.time <= now then return TOO_LATE end
+  if booked_by_callers(account) >= MOST_ENTRIES then return FULL end
+  settle(set)
+  local algorithm = complete(limit.algorithm)
+  local ends = max(now + KEPT_FOR, entry.time, after_window(limit))
+  account[#account + 1] = {
+    id = entry.id, says = entry.says, kind = entry.kind, limit = limit.id, time = entry.kind == RENEWAL and now or entry.time,
+    left = entry.kind == TOP_UP and entry.units or 0, used = 0, ends = ends, order = #account + 1,
+  }
+  set.account, set.has_account = account, true
+  if entry.kind == RENEWAL then detach(set) end
+  -- All limits of this window count the same units.
+  for i = 1, entry.kind == TOP_UP and 0 or #set do
+    if set[i].id == limit.id and entry.kind == RENEWAL then algorithm.start(set[i]) end
+    if set[i].id == limit.id and entry.kind == PENALTY then algorithm.force(set[i], { entry.units, 0 }) end
+  end
+  if entry.kind ~= PENALTY then attach(set) end
+  for i = 1, entry.kind == RENEWAL and #set or 0 do
+    if set[i].id == limit.id and set[i].pots then begin_window(set, set[i]) end
+  end
+  return BOOKED
+end
+
+return {
+  load = load_account, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
+  book = book, lengthen = lengthen, close = close, usage = usage_of,
+}
