@@ -7,6 +7,7 @@ import { keepSilent, WARNING_CODES } from '../src/base/warnings.js'
 import * as core from '../src/index.js'
 import { Events, type LimiterEvents } from '../src/limiter/report/events.js'
 import * as store from '../src/store.js'
+import * as testing from '../src/testing.js'
 
 const USERS = [
   'ConfigError',
@@ -45,7 +46,6 @@ const AUTHORS_OF_ADAPTERS = [
   'groupForRoute',
   'hasLeft',
   'internalsOf',
-  'isSomebody',
   'onResponseEnd',
   'toError',
   'toThrown',
@@ -56,11 +56,16 @@ const AUTHORS_OF_STORES = [
   'ConfigError',
   'EARLIEST',
   'ID_KEPT_MS',
+  'INSTANCE_KEPT_MS',
   'KEPT_UNDER_TEST_CLOCK_MS',
+  'MOST_ENTRIES_A_REPLY',
+  'MOST_RULES',
   'NEVER',
   'SLOTS_KEPT_MS',
   'StoreError',
+  'VERSIONS_KNOWN',
   'atCaller',
+  'billedSet',
   'checkStore',
   'createLimitSet',
   'createLimitSetFor',
@@ -73,6 +78,17 @@ const AUTHORS_OF_STORES = [
   'refundOf',
   'spaceOf',
   'unsupportedBy',
+  'warn',
+]
+
+const TESTS = [
+  'createTestLimiter',
+  'expectAllowed',
+  'expectDenied',
+  'expectRemaining',
+  'failingStore',
+  'testClock',
+  'tollgateMatchers',
 ]
 
 describe('core exports what is listed here, and nothing by accident', () => {
@@ -89,6 +105,11 @@ describe('core exports what is listed here, and nothing by accident', () => {
     expect(Object.keys(store).sort()).toEqual(AUTHORS_OF_STORES)
   })
 
+  test('for tests of applications, and none of that for users', () => {
+    expect(Object.keys(testing).sort()).toEqual(TESTS)
+    expect(TESTS.filter((name) => USERS.includes(name))).toEqual([])
+  })
+
   test('for browsers, and all of that in Node, too', () => {
     expect(Object.keys(browser).sort()).toEqual(BROWSERS)
     expect({ ...store, ...core }).toMatchObject(browser)
@@ -101,12 +122,18 @@ test('every event is published on the channel that channelFor names', () => {
     limited: [{}],
     storeError: [{}, 1],
     breaker: [{}],
+    observed: [{}, {}],
+    overage: [{}, {}],
     fallback: [{}, {}],
     reconciliation: [{}],
     evicted: [1],
     lease: [{}],
     inFlight: [{}],
+    rule: [{}],
     waiting: [{}],
+    blocked: [{}],
+    nearLimit: [{}],
+    booked: [{}],
     shed: [{}],
     planError: [{}, {}],
     unknownPlan: [{}, ''],

@@ -21,7 +21,7 @@ const ZONES = [
 ]
 
 const instants = fc.integer({ min: Date.UTC(1990, 0), max: Date.UTC(2060, 0) })
-const LUXON_UNITS = { h: 'hour', d: 'day', week: 'week', month: 'month' } as const
+const LUXON_UNITS = { h: 'hour', d: 'day', week: 'week', month: 'month', year: 'year' } as const
 
 function iso(unit: CalendarUnit, zone: string, at: string, anchor?: number | string): string[] {
   const starts = createCalendar(unit, zone, anchor).startsAround(Date.parse(at))
@@ -54,6 +54,11 @@ describe('the current window, and the start of the next', () => {
       '2026-05-15T07:30Z',
       '2026-06-15T07:30Z',
     ],
+    // years: 29 February is the 28th in most of them
+    ['year', 'UTC', undefined, '2026-05-05T10:20:30Z', '2026-01-01T00:00Z', '2027-01-01T00:00Z'],
+    ['year', 'UTC', '2024-02-29', '2026-05-05T00:00:00Z', '2026-02-28T00:00Z', '2027-02-28T00:00Z'],
+    ['year', 'UTC', '2024-02-29', '2028-02-29T00:00:00Z', '2028-02-29T00:00Z', '2029-02-28T00:00Z'],
+    ['year', 'Europe/Berlin', '2020-07-01', '2026-05-05T00:00:00Z', '2025-06-30T22:00Z', '2026-06-30T22:00Z'],
     // weekdays and times of day
     ['week', 'UTC', 7, '2026-05-05T10:20:30Z', '2026-05-03T00:00Z', '2026-05-10T00:00Z'],
     ['d', 'UTC', '2020-01-01T06:00', '2026-05-05T05:00:00Z', '2026-05-04T06:00Z', '2026-05-05T06:00Z'],
@@ -64,7 +69,7 @@ describe('the current window, and the start of the next', () => {
 })
 
 describe('against an independent calendar', () => {
-  test.each(['d', 'week', 'month'] as const)('%s', (unit) => {
+  test.each(['d', 'week', 'month', 'year'] as const)('%s', (unit) => {
     fc.assert(
       fc.property(fc.constantFrom(...ZONES), instants, (zone, now) => {
         const local = DateTime.fromMillis(now, { zone })
@@ -99,7 +104,7 @@ describe('against an independent calendar', () => {
 
 test('windows have no gaps: every instant is in exactly one, and all instants of a window give the same', () => {
   const anchors = fc.constantFrom(undefined, '2024-01-31T02:30', '2024-01-31T00:15:30')
-  const units = fc.constantFrom<CalendarUnit>('h', 'd', 'week', 'month')
+  const units = fc.constantFrom<CalendarUnit>('h', 'd', 'week', 'month', 'year')
   fc.assert(
     fc.property(
       units,

@@ -1,16 +1,27 @@
 // What a decision says of a process that limits by itself: where its share stands.
-import { createLimiter, memoryStore, type Decision, type LimiterOptions } from '../../src/index.js'
+import {
+  createLimiter,
+  memoryStore,
+  type Decision,
+  type LimiterOptions,
+  type Store,
+} from '../../src/index.js'
 import { toHttpResponse } from '../../src/http/answers/http-response.js'
-import { asyncStore } from '../support/stores.js'
+import { failingStore } from '../../src/testing.js'
+import { closesWithTest, endFaults } from '../support/faults.js'
 
-const failing = (): ReturnType<typeof asyncStore> =>
-  asyncStore({
-    consume: () => Promise.reject(new Error('down')),
-    peek: () => Promise.reject(new Error('down')),
-  })
+afterEach(endFaults)
+
+function failing(): Store {
+  const store = failingStore(memoryStore())
+  store.down()
+  return store
+}
 
 const limiterOn = (options: Partial<LimiterOptions>): ReturnType<typeof createLimiter> =>
-  createLimiter({ limit: '9/min', store: failing(), local: { instances: 4 }, warnings: false, ...options })
+  closesWithTest(
+    createLimiter({ limit: '9/min', store: failing(), local: { instances: 4 }, warnings: false, ...options }),
+  )
 
 const told = ({ localLimits = [] }: Decision): unknown[] =>
   localLimits.map(({ name, quota, windowMs, used, remaining }) => [name, quota, windowMs, used, remaining])
@@ -57,7 +68,7 @@ test('in several steps those of all of them, or of the one that denied', async (
 
 test.each<[what: string, options: Partial<LimiterOptions>]>([
   ['the store decided', { store: memoryStore() }],
-  ['the store decided late', { store: asyncStore() }],
+  ['the store decided late', { store: failingStore(memoryStore()) }],
   ['the policy lets pass', { onStoreFailure: 'open' }],
   ['the policy denies', { onStoreFailure: 'closed' }],
 ])('where %s there are none', async (_, options) => {

@@ -1,5 +1,6 @@
 // A look at a subject while the store does not answer: it says so, and a script can have it throw.
 import { createLimiter, memoryStore, type StoreError } from '../../src/index.js'
+import { failingStore } from '../../src/testing.js'
 import { closesWithTest, endFaults } from '../support/faults.js'
 import { start } from '../support/outage.js'
 import { clusterStore, idsApart } from '../support/shards.js'
@@ -40,7 +41,8 @@ test.each(['local', 'open', 'closed'] as const)(
 )
 
 test('what is known without the store is told, and a scope has the option, too', async () => {
-  const store = asyncStore({ peek: () => Promise.reject(new Error('gone')) })
+  const store = failingStore(memoryStore())
+  store.down(new Error('gone'))
   const plans = { free: '5/min', staff: 'unlimited', banned: 'blocked' } as const
   const limiter = closesWithTest(createLimiter({ plans, store, warnings: false }))
   expect((await limiter.peek({ id: 'a', plan: 'staff' }, THROW)).source).toBe('unlimited')

@@ -7,6 +7,7 @@ import { eventually, freePort, testPrefix } from '@tollgate/testing'
 import { createLimiter, memoryStore, redisStore, StoreError, type Limiter } from '../../src/index.js'
 import { shardOf } from '../../src/requests/key.js'
 import { StoreWarning } from '../../src/limiter/report/reporter.js'
+import { failingStore } from '../../src/testing.js'
 import { compiledWith } from '../support/compiled.js'
 import { closesWithTest, connect, endFaults, server } from '../support/faults.js'
 import { clusterStore, idsApart, SHARDS } from '../support/shards.js'
@@ -101,7 +102,8 @@ describe('a store that is given up', () => {
     })
 
   test('of the user: its own words, and the policy', async () => {
-    const store = asyncStore({ consume: () => Promise.reject(new Error('disk on fire')) })
+    const store = failingStore(memoryStore())
+    store.down(new Error('disk on fire'))
     const options = { limit: '5/min', store, onStoreFailure: 'closed' } as const
     const silent = closesWithTest(createLimiter({ ...options, warnings: false }))
     await gaveUp(silent)
@@ -151,24 +153,17 @@ describe('a store that is given up', () => {
   })
 
   test('a shard that flaps is told once a minute, and shards that fail together as one outage', async () => {
-    const gone = new Set<number>()
-    const inner = memoryStore()
-    const store = clusterStore({
-      consume: async (batch) => {
-        if (gone.has(batch[0]?.shard ?? 0)) throw new Error('gone')
-        return inner.consume(batch)
-      },
-    })
+    const store = failingStore(clusterStore())
     const limiter = closesWithTest(createLimiter({ limit: '50/min', store, local: { instances: 1 } }))
     const ids = idsApart(3)
     const askAll = async (): Promise<unknown> => Promise.all(ids.map(async (id) => limiter.consume(id)))
     for (let round = 0; round < 2; round += 1) {
-      for (const id of ids) gone.add(shardOf(id, SHARDS))
+      for (const id of ids) store.shard(shardOf(id, SHARDS)).down(new Error('gone'))
       await eventually(async () => {
         await askAll()
         return limiter.health().openShards.length === 3
       })
-      gone.clear()
+      store.heal()
       await eventually(() => limiter.health().status === 'ok')
     }
     expect(said()).toEqual([

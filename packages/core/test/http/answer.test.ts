@@ -137,7 +137,7 @@ test('bodies of denials that are kept are those that are made anew', () => {
   const three = createLimiter({
     plans: { free: ['3/min', '4/h'], pro: '3/min', team: '3/min' },
   })
-  const bodies = new DenialBodies(undefined)
+  const bodies = new DenialBodies({})
   const seen = new Map<string, object>()
   for (let i = 0; i < 180; i += 1) {
     const plan = ['free', 'pro', 'team'][i % 3] as string

@@ -15,8 +15,8 @@ import {
   type RateLimitOptions,
   type RedisStoreOptions,
 } from '../../src/index.js'
+import { failingStore } from '../../src/testing.js'
 import { httpAdapter } from '../support/http-adapter.js'
-import { asyncStore } from '../support/stores.js'
 import type { ShedOptions } from '../../src/http/shedding/shedder.js'
 import type { ByBearerTokenOptions, ByJwtClaimOptions } from '../../src/http/who/credentials.js'
 import type { ByHeaderOptions } from '../../src/http/who/identify.js'
@@ -217,7 +217,8 @@ const ROWS: Readonly<Record<Names, Row>> = {
     AT_ONCE_TOLD,
     'closed',
     async (onStoreFailure) => {
-      const store = asyncStore({ consume: () => Promise.reject(boom) })
+      const store = failingStore(memoryStore())
+      store.down(boom)
       return String(await send({ limit: '1/min', store, onStoreFailure })).startsWith('503')
     },
   ],

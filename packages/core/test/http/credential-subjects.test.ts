@@ -86,6 +86,7 @@ describe('byHeader keeps a secret in the process', () => {
     const decision = await limiter.consume(subject ?? '')
     expect(keys.length).toBeGreaterThan(0)
     expect(JSON.stringify([keys, told, decision])).not.toContain(secret)
+    await limiter.close()
   })
 
   test('the id is a hash that differs by header; `plan` is called with the value itself', () => {

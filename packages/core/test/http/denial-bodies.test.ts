@@ -11,7 +11,7 @@ test('a body is kept and used again; of more than 500, all are forgotten', async
   await limiter.consume('acme', { cost: 1000 })
   const denials: Decision[] = []
   for (let cost = 1; cost <= MOST + 1; cost += 1) denials.push(await limiter.consume('acme', { cost }))
-  const bodies = new DenialBodies(undefined)
+  const bodies = new DenialBodies({})
   const render = (decision: Decision | undefined): unknown =>
     bodies.render(decision as Decision, retryFor(decision as Decision), 'application/json')
   const first = denials.slice(0, MOST)
@@ -29,7 +29,7 @@ test('a body is that of its own wait, cost, media type and limit, whatever came 
     limit: ['9/min', '20/h'],
     store: memoryStore({ now: () => clock.now }),
   })
-  const bodies = new DenialBodies(undefined)
+  const bodies = new DenialBodies({})
   const render = (decision: Decision, accept: string): string =>
     bodies.render(decision, retryFor(decision), accept).body
   await limiter.consume('acme', { cost: 9 })
@@ -39,7 +39,7 @@ test('a body is that of its own wait, cost, media type and limit, whatever came 
   for (const accept of ['application/json', 'text/plain']) {
     const seen = [first, later, dearer, first].map((decision) => render(decision, accept))
     const fresh = [first, later, dearer, first].map(
-      (decision) => new DenialBodies(undefined).render(decision, retryFor(decision), accept).body,
+      (decision) => new DenialBodies({}).render(decision, retryFor(decision), accept).body,
     )
     expect(seen).toEqual(fresh)
     expect(seen[1]).toContain('55 seconds')

@@ -1,5 +1,5 @@
 // When an `identify` that is asked too early is told, and how often it is asked for that at most. Over real HTTP the contract
-// of adapters tries it: packages/testing/src/contracts/identity-contract.ts.
+// of adapters tries it: packages/testing/src/contracts/requests/identity-contract.ts.
 import { createHttpLimiter, watchIdentity, type ResponseEnd } from '../../src/adapter.js'
 import { byHeader, byIp, createLimiter, type RateLimitOptions } from '../../src/index.js'
 import { httpAdapter } from '../support/http-adapter.js'

@@ -6,6 +6,9 @@ import {
   type PlansInput,
 } from '../../src/index.js'
 import type { LimitOutcome, Store, StoreRequest } from '../../src/store.js'
+import { closesWithTest, endFaults } from '../support/faults.js'
+
+afterEach(endFaults)
 
 /** A store that says the same of every request: these limits, in their order. */
 function saying(limits: readonly LimitOutcome[]): Store {
@@ -28,7 +31,7 @@ const UNITS_LEFT: LimitOutcome = { wait: 0, remaining: 60, reset: 60_000_000 }
 const UNITS_USED: LimitOutcome = { wait: 48_000_000, remaining: 0, reset: 48_000_000 }
 
 const decide = async (plans: PlansInput, limits: readonly LimitOutcome[], cost = 1): Promise<Decision> =>
-  createLimiter({ plans, store: saying(limits) }).consume('acme', { cost })
+  closesWithTest(createLimiter({ plans, store: saying(limits) })).consume('acme', { cost })
 const headersOf = (decision: Decision, headers: HttpResponseOptions['headers'] = {}): unknown =>
   toHttpResponse(decision, { headers }).headers
 const detailOf = (decision: Decision, namePlan = true): unknown =>

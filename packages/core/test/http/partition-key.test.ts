@@ -61,7 +61,9 @@ test('pk is not part of a store key', async () => {
   }
   const store = asyncStore({ consume: see, peek: see })
   const [pk = ''] = keysOf({ limit: '9/min', hashIds: secret })
-  await createLimiter({ limit: '9/min', hashIds: secret, store }).consume('42')
+  const limiter = createLimiter({ limit: '9/min', hashIds: secret, store })
+  await limiter.consume('42')
   expect(keys).toEqual([expect.stringMatching(/^#[\w-]{43}$/)])
   expect(keys[0]).not.toContain(Buffer.from(pk, 'base64').toString('base64url'))
+  await limiter.close()
 })

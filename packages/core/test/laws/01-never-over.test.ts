@@ -13,6 +13,7 @@ import {
   type Admitted,
 } from '../support/schedules.js'
 import { untried, variants, windowOf } from '../support/variants.js'
+import { closesWithTest } from '../support/faults.js'
 
 afterAll(closeBenches)
 
@@ -161,17 +162,19 @@ test('several clients on one Redis admit the quota once, by the clock of Redis',
     () => new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 }),
   )
   const limiters = clients.map((client) =>
-    createLimiter({
-      limit: '100/10 s',
-      store: redisStore(client, { prefix }),
-      deadlineMs: 10_000,
-      onStoreFailure: 'closed',
-    }),
+    closesWithTest(
+      createLimiter({
+        limit: '100/10 s',
+        store: redisStore(client, { prefix }),
+        deadlineMs: 10_000,
+        onStoreFailure: 'closed',
+      }),
+    ),
   )
   const decisions = await Promise.all(
     limiters.flatMap((limiter) => Array.from({ length: 200 }, () => limiter.consume('acme'))),
   )
   expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(100)
   expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['store']))
-  await Promise.all(clients.map((client) => client.quit()))
+  for (const client of clients) client.disconnect()
 })

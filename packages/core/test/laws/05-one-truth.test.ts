@@ -146,6 +146,12 @@ function metBy(all: readonly Said[]): Record<Mix['name'], Record<string, number>
       atOnce: held.length - later.length,
       denied: said.filter(({ request, answer }) => request.hold && !answer.hold).length,
     },
+    blocks: {
+      begun: limits.filter(({ block }) => block?.isNew).length,
+      longer: limits.filter(({ block }) => (block?.level ?? 0) > 1).length,
+      repeated: limits.filter(({ block }) => block && !block.isNew).length,
+      lifted: said.filter(({ answer }) => answer.wasBlocked).length,
+    },
     'requests in flight': {
       full: slots.filter(({ wait }) => wait > 0).length,
       free: slots.filter(({ wait, remaining }) => wait === 0 && remaining > 0).length,

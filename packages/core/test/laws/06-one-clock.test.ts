@@ -9,6 +9,7 @@ import {
   type Clock,
 } from '../support/benches.js'
 import { HOUR_MS, variants, type Variant } from '../support/variants.js'
+import { closesWithTest } from '../support/faults.js'
 
 afterAll(closeBenches)
 afterEach(() => jest.restoreAllMocks())
@@ -37,12 +38,14 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
   test.each(limits)('application servers whose clocks are off share one quota: %p', async (limit) => {
     const prefix = testPrefix()
     const server = (): Limiter =>
-      createLimiter({
-        limit,
-        store: redisStore(redisOfAnotherProcess(), { prefix }),
-        deadlineMs: 10_000,
-        onStoreFailure: 'closed',
-      })
+      closesWithTest(
+        createLimiter({
+          limit,
+          store: redisStore(redisOfAnotherProcess(), { prefix }),
+          deadlineMs: 10_000,
+          onStoreFailure: 'closed',
+        }),
+      )
     const allowed: boolean[] = []
     for (const offMs of [0, 30_000, -30_000, 30_000, 3_600_000, -90 * 86_400_000]) {
       const other = server()
@@ -56,7 +59,7 @@ describe("law 6, one clock: Redis's own TIME decides", () => {
   test('calendar windows by a clock that is years off are sent again, and counted once', async () => {
     const { limiter, decision } = await withClockOff(-800 * 86_400_000, async () => {
       const store = redisStore(sharedRedis(), { prefix: testPrefix() })
-      const made = createLimiter({ limit: ['10/min', '5/month'], store, deadlineMs: 10_000 })
+      const made = closesWithTest(createLimiter({ limit: ['10/min', '5/month'], store, deadlineMs: 10_000 }))
       return { limiter: made, decision: await made.consume('acme') }
     })
     expect(decision.limits.map(({ remaining }) => remaining)).toEqual([9, 4])

@@ -3,6 +3,7 @@ import { testPrefix } from '@tollgate/testing'
 import { createLimiter, memoryStore, redisStore, type LimitInput } from '../../src/index.js'
 import { subjectKey } from '../../src/requests/key.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'
+import { closesWithTest } from '../support/faults.js'
 
 afterAll(closeBenches)
 
@@ -23,7 +24,9 @@ describe('law 8, nothing left behind, in Redis', () => {
 
   test.each(limits)('an idle subject leaves no key: %s', async (_, limit, longestMs) => {
     const prefix = testPrefix()
-    const limiter = createLimiter({ limit, store: redisStore(sharedRedis(), { prefix }), ...options })
+    const limiter = closesWithTest(
+      createLimiter({ limit, store: redisStore(sharedRedis(), { prefix }), ...options }),
+    )
     const key = `${prefix}/${subjectKey({ id: 'acme' })}`
     for (let i = 0; i < 8; i += 1) {
       await limiter.consume('acme')
@@ -44,7 +47,7 @@ describe('law 8, nothing left behind, in Redis', () => {
     'a key lives until its last request no longer counts: %s',
     async (_, limit) => {
       const store = redisStore(sharedRedis(), { prefix: testPrefix() })
-      const limiter = createLimiter({ limit, store, ...options })
+      const limiter = closesWithTest(createLimiter({ limit, store, ...options }))
       /** What is left 700 ms after the first request, and 300 ms after the second one; how long that really took. */
       const look = async (id: string): Promise<[left: number | undefined, tookMs: number]> => {
         await limiter.consume(id)
@@ -65,7 +68,9 @@ describe('law 8, nothing left behind, in Redis', () => {
   test('every key has a time to live: with a monthly limit at most the month', async () => {
     const prefix = testPrefix()
     const plans = { pro: ['50/s burst 100', '20000/min', '5000000/month'] } as const
-    const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options })
+    const limiter = closesWithTest(
+      createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options }),
+    )
     for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
     const ttl = await sharedRedis().pttl(`${prefix}/${subjectKey({ id: 'acme' })}`)
     expect(ttl).toBeGreaterThan(60_000)
@@ -74,11 +79,13 @@ describe('law 8, nothing left behind, in Redis', () => {
 
   test('refunds leave few keys beside those of their subjects, of few bytes each', async () => {
     const prefix = testPrefix()
-    const limiter = createLimiter({
-      limit: '100/min',
-      store: redisStore(sharedRedis(), { prefix }),
-      ...options,
-    })
+    const limiter = closesWithTest(
+      createLimiter({
+        limit: '100/min',
+        store: redisStore(sharedRedis(), { prefix }),
+        ...options,
+      }),
+    )
     const taken = await Promise.all(
       Array.from({ length: 500 }, (_, i) => limiter.consume(`t${i % 50}`, { cost: 2 })),
     )
@@ -98,11 +105,13 @@ describe('law 8, nothing left behind, in Redis', () => {
 
   test('a denied flood adds no memory', async () => {
     const prefix = testPrefix()
-    const limiter = createLimiter({
-      limit: '100/min',
-      store: redisStore(sharedRedis(), { prefix }),
-      ...options,
-    })
+    const limiter = closesWithTest(
+      createLimiter({
+        limit: '100/min',
+        store: redisStore(sharedRedis(), { prefix }),
+        ...options,
+      }),
+    )
     const key = `${prefix}/${subjectKey({ id: 'acme' })}`
     for (let i = 0; i < 100; i += 1) await limiter.consume('acme')
     const before = await sharedRedis().getBuffer(key)
@@ -118,9 +127,11 @@ describe('law 8, nothing left behind, in Redis', () => {
     const windows = Array.from({ length: 40 }, (_, i) => 60_000 + 1000 * i)
     const plans = Object.fromEntries(windows.map((window) => [`every ${window}`, { quota: 5, window }]))
     const prefix = testPrefix()
-    const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options })
+    const limiter = closesWithTest(
+      createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options }),
+    )
     for (const plan of Object.keys(plans)) await limiter.consume({ id: 'acme', plan })
-    const [key] = await sharedRedis().keys(`${prefix}*`)
+    const [key] = await sharedRedis().keys(`${prefix}/[^!]*`)
     expect(await sharedRedis().strlen(key as string)).toBeLessThan(41 * 50)
     expect(await sharedRedis().pttl(key as string)).toBeGreaterThan(98_000)
     const left = await Promise.all(
@@ -132,9 +143,11 @@ describe('law 8, nothing left behind, in Redis', () => {
   test('a short limit is dropped after its window, also from a key with a monthly limit', async () => {
     const prefix = testPrefix()
     const plans = { month: '5/month', moment: { quota: 5, window: 50 }, minute: '5/min' }
-    const limiter = createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options })
+    const limiter = closesWithTest(
+      createLimiter({ plans, store: redisStore(sharedRedis(), { prefix }), ...options }),
+    )
     await limiter.consume({ id: 'acme', plan: 'month' })
-    const [key] = await sharedRedis().keys(`${prefix}*`)
+    const [key] = await sharedRedis().keys(`${prefix}/[^!]*`)
     const alone = await sharedRedis().strlen(key as string)
     await limiter.consume({ id: 'acme', plan: 'moment' })
     const both = await sharedRedis().strlen(key as string)
@@ -149,7 +162,7 @@ describe('law 8, nothing left behind, in Redis', () => {
     const prefix = testPrefix()
     const clock = { now: Date.now() }
     const store = redisStore(sharedRedis(), { prefix, now: () => clock.now })
-    const limiter = createLimiter({ limit: '1000000/min', store, ...options })
+    const limiter = closesWithTest(createLimiter({ limit: '1000000/min', store, ...options }))
     for (let i = 0; i < 3000; i += 1) {
       clock.now += 23
       await limiter.consume('acme')

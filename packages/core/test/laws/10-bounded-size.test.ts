@@ -4,6 +4,7 @@ import { createLimiter, memoryStore, redisStore, type Limiter } from '../../src/
 import { keysOf, subjectKey } from '../../src/requests/key.js'
 import { compileScope } from '../../src/requests/scope.js'
 import { closeBenches, sharedRedis } from '../support/benches.js'
+import { closesWithTest } from '../support/faults.js'
 
 afterAll(closeBenches)
 
@@ -123,11 +124,13 @@ describe('law 10, bounded size', () => {
     [
       'redis',
       () =>
-        createLimiter({
-          limit: '1/min',
-          store: redisStore(sharedRedis(), { prefix: testPrefix() }),
-          deadlineMs: 10_000,
-        }),
+        closesWithTest(
+          createLimiter({
+            limit: '1/min',
+            store: redisStore(sharedRedis(), { prefix: testPrefix() }),
+            deadlineMs: 10_000,
+          }),
+        ),
     ],
   ]
 
@@ -141,11 +144,13 @@ describe('law 10, bounded size', () => {
   })
 
   test('names of object members are plans when they are given, else unknown plans', async () => {
-    const limiter = createLimiter({
-      plans: { constructor: '5/min', free: '1/min' },
-      defaultPlan: 'free',
-      warnings: false,
-    })
+    const limiter = closesWithTest(
+      createLimiter({
+        plans: { constructor: '5/min', free: '1/min' },
+        defaultPlan: 'free',
+        warnings: false,
+      }),
+    )
     const planOf = async (plan: string): Promise<string> => (await limiter.peek({ id: 'acme', plan })).plan
     expect(await Promise.all(['constructor', '__proto__', 'toString', 'hasOwnProperty'].map(planOf))).toEqual(
       ['constructor', 'free', 'free', 'free'],

@@ -1,16 +1,25 @@
 // A schedule of calls on a store, and its play.
 import type { Usage } from '../../src/algorithms/implementation.js'
-import type { LimitInput } from '../../src/index.js'
+import type { LimitInput, LimitOptions } from '../../src/index.js'
 import type { LimitSet } from '../../src/plans/limit/limit-set.js'
 import { refundByKey, refundOf } from '../../src/stores/receipts.js'
-import type { Answer, Store, StoreRequest } from '../../src/stores/contract.js'
+import type { Answer, DenialTally, Store, StoreRequest } from '../../src/stores/contract.js'
 import type { Clock } from '../support/benches.js'
 import { advance } from '../support/schedules.js'
-import { setOf, waiting } from '../support/store-requests.js'
+import { blockingAfter, setOf, waiting } from '../support/store-requests.js'
+
+/** What is asked of a key, with the index of its set. */
+export interface Asked {
+  readonly key: string
+  readonly set: number
+  readonly cost: number
+  readonly tally?: DenialTally | undefined
+  readonly countsDenial?: false | undefined
+}
 
 /** A request, with the indices of its sets. */
 export interface Drawn extends Pick<StoreRequest, 'grant' | 'id' | 'order' | 'hold'> {
-  readonly asked: readonly { readonly key: string; readonly set: number; readonly cost: number }[]
+  readonly asked: readonly Asked[]
   /** With `force`: the units used, by limit. */
   readonly usages?: readonly Usage[][]
   /** Who holds how many slots, and how far behind the last number that the store told is the one that it knows. */
@@ -30,7 +39,31 @@ export type Act = { readonly gapUs: number } & (
 )
 
 /** Behind so many come many others. */
-export const OWN_SETS = 7
+export const OWN_SETS = 14
+
+/** The denials of these sets block. The second counts requests in flight, too. */
+export const BLOCKING_SETS = [7, 8] as const
+
+/**
+ * Limits of these sets deny nothing. They observe: the first one; what is watched beside the first; all, also requests in flight. Or
+ * they count overage: one beside the others; all that can.
+ */
+export const LENIENT_SETS = [9, 10, 11, 12, 13] as const
+
+function observing(limit: LimitInput | undefined): LimitInput {
+  return { ...(limit as LimitOptions), mode: 'observe' }
+}
+
+function watching(limit: LimitInput | undefined): LimitInput {
+  const options = limit as LimitOptions
+  return { ...options, watch: Math.ceil(options.quota / 2) }
+}
+
+function exceedable(limit: LimitInput): LimitInput {
+  const options = limit as LimitOptions
+  const isFixed = options.algorithm === 'fixed-window' || options.timeZone !== undefined
+  return isFixed ? { ...options, overage: true } : limit
+}
 
 /**
  * Sets that share some limits, have others with a larger quota, and count requests in flight from the fifth on. Many with windows
@@ -49,9 +82,24 @@ export function setsOf(
     setOf(...limits, '5 concurrent'),
     setOf('5 concurrent', ...limits),
     setOf('3 concurrent'),
+    blockingAfter(setOf(...limits), {
+      denials: 3,
+      withinUs: 1_000_000,
+      forUs: [200_000, 500_000, 4_000_000],
+    }),
+    blockingAfter(setOf(...limits, '5 concurrent'), {
+      denials: 2,
+      withinUs: 3_000_000,
+      forUs: [300_000, 2_000_000],
+    }),
+    setOf(observing(limits[0]), ...limits.slice(1), '9/7s'),
+    setOf(watching(limits[0]), ...limits.slice(1), '5 concurrent'),
+    setOf(...limits.map(observing), { concurrent: 3, mode: 'observe' }),
+    setOf({ quota: 3, window: '2s', overage: true }, ...limits),
+    setOf({ quota: 2, window: 'month', overage: true }, ...limits.map(exceedable), '5 concurrent'),
     ...many,
   ]
-  return canWait ? all.map((set, i) => (i === 1 ? set : waiting(set))) : all
+  return canWait ? all.map((set, i) => (i === 1 || set.blockAfter ? set : waiting(set))) : all
 }
 
 /** A request and its answer. */
@@ -117,13 +165,20 @@ export class StorePlay {
     const hasSlots = asked.some(({ set }) => this.#sets[set]?.inFlightIndex !== undefined)
     const isTelling = wanted === 'declare' || wanted === 'release'
     const grant = isTelling && !hasSlots ? 'all' : wanted
-    const parts = asked.map(({ key, set: index, cost }) => {
+    const parts = asked.map(({ key, set: index, cost, tally, countsDenial }) => {
       const set = this.#sets[index] as LimitSet
       const used = set.limits.map((_, i) => usages?.[i] ?? [{ units: cost, ageUs: 1000 }])
       const known = Math.max((this.#numbers.get(`${key} ${holder?.id}`) ?? 0) - (holder?.behind ?? 0), 0)
       const slots = holder && { id: holder.id, held: holder.held, known }
       const takesSlots = slots && set.inFlightIndex !== undefined && (grant === 'all' || isTelling)
-      return { key, set, cost, ...(takesSlots && { slots }), ...(grant === 'force' && { used }) }
+      const tells = tally && set.blockAfter && grant === 'all'
+      const own = {
+        ...(takesSlots && { slots }),
+        ...(grant === 'force' && { used }),
+        ...(tells && { tally }),
+        ...(countsDenial === false && { countsDenial }),
+      }
+      return { key, set, cost, ...own }
     })
     const withId = grant === 'force' && id !== undefined && { id }
     return { ...rest, shard: 0, grant, parts, ...withId } as StoreRequest

@@ -51,7 +51,7 @@ test('so do limits of groups, stacked ones, and plans that come later', async ()
 })
 
 const HAS =
-  "it counts algorithm: 'sliding-window', algorithm: 'fixed-window', algorithm: 'fixed-window' with a month, timeZone or anchor"
+  "it counts algorithm: 'sliding-window', algorithm: 'fixed-window', algorithm: 'fixed-window' with a month, a year, timeZone or anchor"
 const log = { quota: 5, window: 'min', algorithm: 'sliding-log' } as const
 const bucket = "this store cannot count algorithm: 'token-bucket'"
 

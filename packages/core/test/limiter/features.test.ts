@@ -80,6 +80,8 @@ function start(make: (asked: string[]) => Store): {
     local: { instances: 1 },
     deadlineMs: 5000,
     begin: '',
+    blockOf: () => undefined,
+    areCounted: () => false,
     warn: keepSilent,
     features: (host: FeatureHost) => (features = ['first', 'second'].map((id) => new FakeFeature(host, id))),
   } as const

@@ -226,7 +226,7 @@ test.each<[limit: unknown, expected: string]>([
   ['100 requests per minute', "such as '100/min'"],
   ['100 req / 15 mins', "such as '100/15min'"],
   ['10,000/hour', "such as '10000/h'"],
-  ['5/year', "such as '5/365d'"],
+  ['5/2 years', "expected '5/730d' (the only calendar window of years is '5/year')"],
   [
     '100/3 months',
     "got '100/3 months', expected '100/90d' (the only calendar window of months is '100/month')",
@@ -252,7 +252,7 @@ test('a limit that a store cannot count is told in the words of users', () => {
   const store = { ...memoryStore(), algorithms: ['sliding-log', 'fixed-window'] }
   Object.setPrototypeOf(store, memoryStore())
   expect(() => asLimiter({ plans: { free: '100/month' }, store })).toThrow(
-    "plans.free: this store cannot count algorithm: 'fixed-window' with a month, timeZone or anchor; it counts algorithm: 'sliding-log', algorithm: 'fixed-window': write algorithm: 'sliding-log', without a month, timeZone or anchor",
+    "plans.free: this store cannot count algorithm: 'fixed-window' with a month, a year, timeZone or anchor; it counts algorithm: 'sliding-log', algorithm: 'fixed-window': write algorithm: 'sliding-log', without a month, a year, timeZone or anchor",
   )
 })
 

@@ -48,7 +48,7 @@ describe('an option by another name', () => {
     ['denyList', 'write blockList: [...]'],
     [
       'ban',
-      'there are no bans, and a refused request counts nothing; to always refuse somebody, write blockList: [...]',
+      "put it into a plan: plans: { free: { limits: '100/min', blockAfter: { denials: 100, within: '1min', for: ['1min', '1h'] } } }",
     ],
     ['skipIf', 'write skip: (req) => ..., true for requests that are not limited'],
     ['path', 'mount it on those routes alone, or write skip: (req) => ...'],

@@ -34,7 +34,7 @@ const stores: Readonly<Record<string, () => World>> = {
     const prefix = testPrefix()
     const store = redisStore(redis, { prefix, now })
     const limiter = createLimiter({ ...OPTIONS, store, deadlineMs: 10_000, onStoreFailure: 'closed' })
-    return { limiter, lose: async () => redis.del(await redis.keys(`${prefix}*`)) }
+    return { limiter, lose: async () => redis.del(await redis.keys(`${prefix}/[^!]*`)) }
   },
 }
 const OPTIONS = { limit: '100/h', warnings: false } as const

@@ -1,8 +1,8 @@
 // Warnings of a limiter: said once through Node's process warnings, each with a code, and silenced by `warnings: false`.
 import { createHttpLimiter, type HttpAdapter } from '../../src/adapter.js'
 import { onceAMinute, type WarningCode } from '../../src/base/warnings.js'
-import { createLimiter, type LimiterOptions } from '../../src/index.js'
-import { asyncStore } from '../support/stores.js'
+import { createLimiter, memoryStore, type LimiterOptions } from '../../src/index.js'
+import { failingStore } from '../../src/testing.js'
 
 let emitted: jest.SpyInstance
 beforeEach(() => {
@@ -13,7 +13,8 @@ afterEach(() => emitted.mockRestore())
 const boom = (): never => {
   throw new Error('boom')
 }
-const failing = asyncStore({ consume: () => Promise.reject(new Error('down')) })
+const failing = failingStore(memoryStore())
+failing.down()
 
 /** The codes of what was said by then. */
 function codes(): string[] {

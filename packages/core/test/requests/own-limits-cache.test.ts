@@ -135,7 +135,7 @@ describe('compiled once', () => {
   test('they are bounded in number: those unused longest are compiled again, with one warning', () => {
     const warned: string[] = []
     const made = new OwnPlans({
-      defaultAlgorithm: undefined,
+      defaults: {},
       check: () => {},
       warn: (code) => void warned.push(code),
     })

@@ -1,7 +1,9 @@
 // Limits that come with a subject, in place of a plan.
-import { createLimiter, type Limiter, type Subject } from '../../src/index.js'
+import { createLimiter, memoryStore, type Limiter, type Subject } from '../../src/index.js'
 import { internalsOf } from '../../src/limiter/internals.js'
+import { failingStore } from '../../src/testing.js'
 import { benches, closeBenches, jointBenches, START_MS } from '../support/benches.js'
+import { closesWithTest } from '../support/faults.js'
 import { asyncStore } from '../support/stores.js'
 
 afterAll(closeBenches)
@@ -228,8 +230,11 @@ describe('what else knows of plans', () => {
   })
 
   test('while the store is silent the policy of the limiter decides, by their share', async () => {
-    const store = asyncStore({ consume: () => Promise.reject(new Error('down')) })
-    const limiter = createLimiter({ limit: '100/min', store, local: { instances: 2 }, warnings: false })
+    const store = failingStore(memoryStore())
+    store.down()
+    const limiter = closesWithTest(
+      createLimiter({ limit: '100/min', store, local: { instances: 2 }, warnings: false }),
+    )
     const decisions = []
     for (let i = 0; i < 4; i += 1) decisions.push(await limiter.consume({ id: 'acme', limits: ['4/min'] }))
     expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([

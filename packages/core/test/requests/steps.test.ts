@@ -1,7 +1,7 @@
 import { compilePlan } from '../../src/plans/plan.js'
 import type { LimitInput } from '../../src/index.js'
 import type { Part, Request } from '../../src/requests/request.js'
-import { stepsOf } from '../../src/requests/request-builder.js'
+import { stepsOf } from '../../src/requests/steps.js'
 
 const partOf = (key: string, limit: LimitInput | LimitInput[], shard = 0): Part => {
   const plan = compilePlan(key, limit, 'limit')

@@ -1,21 +1,22 @@
 // Plays a schedule before, during and after a fault. Windows last a day, so the used units are a plain sum. It is a
 // range, because the outcome of a request in a fault may be unknown.
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createLimiter,
   type Decision,
   type FailurePolicy,
   type Limiter,
+  type PlansInput,
   type Store,
 } from '../../src/index.js'
+import { BILLED, BillsInFault } from './bills-in-fault.js'
 import { inputOf, type Kind } from './limits.js'
 import { Random } from '@tollgate/testing'
 import { Case } from './tally.js'
-import { answered } from './within.js'
+import { RulesInFault } from './rules-in-fault.js'
+import { answered, eventually } from './within.js'
 
 const DAY_MS = 86_400_000
 const DEADLINE_MS = 60
-const QUIET_WITHIN_MS = 30_000
 
 export type Phase = 'before' | 'during' | 'after'
 
@@ -52,6 +53,8 @@ export class FaultPlay {
   readonly #direct: Limiter
   readonly #books = new Map<string, Books>()
   readonly #made: { decision: Decision; ids: string[]; cost: number }[] = []
+  readonly #rules: RulesInFault
+  readonly #bills: BillsInFault
   #owed = 0
 
   constructor(seed: number, prefix: string, world: FaultWorld) {
@@ -66,7 +69,8 @@ export class FaultPlay {
       }),
     )
     const onStoreFailure = this.#random.pick<FailurePolicy>(['open', 'closed', 'local', 'local'])
-    const options = { plans, defaultPlan: 'small', local: { instances: 1 }, warnings: false } as const
+    const all: PlansInput = { ...plans, billed: BILLED }
+    const options = { plans: all, defaultPlan: 'small', local: { instances: 1 }, warnings: false } as const
     this.#limiter = createLimiter({
       ...options,
       store: world.store(this.#prefix),
@@ -79,16 +83,22 @@ export class FaultPlay {
       onStoreFailure: 'closed',
       deadlineMs: 2000,
     })
+    this.#rules = new RulesInFault(this.case, this.#limiter, this.#direct)
+    this.#bills = new BillsInFault(this.case, this.#limiter, this.#direct)
   }
 
   /** Sends five rounds of requests and refunds. */
   async phase(phase: Phase): Promise<void> {
     if (phase === 'during') this.case.faults += 1
     if (phase === 'after' && this.#world.losesData) this.#forget()
+    await this.#rules.phase(phase)
+    await this.#bills.phase(phase)
     for (let tick = 0; tick < 5; tick += 1) {
       const count = this.#random.int(1, 4)
       await Promise.all(Array.from({ length: count }, () => this.#consume(phase)))
       if (this.#random.chance(0.5)) await this.#refund(phase)
+      await this.#rules.consume()
+      await this.#bills.consume(this.#random.pick([15, 20, 28]), phase !== 'during' || !this.#world.isUnsent)
     }
   }
 
@@ -103,6 +113,7 @@ export class FaultPlay {
   #forget(): void {
     this.#made.splice(0)
     for (const books of this.#books.values()) books.least = 0
+    this.#bills.forget()
   }
 
   async #consume(phase: Phase): Promise<void> {
@@ -169,12 +180,20 @@ export class FaultPlay {
     if (!this.#world.staysDown) {
       await eventually(() => {
         const { reconciled: settled, pending } = this.#limiter.stats()
-        return pending === 0 && settled.units + settled.dropped >= this.#owed
+        return pending === 0 && settled.units + settled.dropped >= this.#owed + this.#bills.owed
       })
     }
     const { dropped } = this.#limiter.stats().reconciled
     for (const [id, books] of this.#books) await this.#audit(id, books, dropped)
-    await answered(this.#limiter.close(), 'the close of a limiter')
+    // The list of rules may be on the shard that stays down.
+    if (!this.#world.staysDown) {
+      await this.#rules.audit()
+      await this.#bills.audit(dropped, this.#world.losesData)
+    }
+    const all = [this.#limiter, this.#direct].map((limiter) =>
+      answered(limiter.close(), 'the close of a limiter'),
+    )
+    await Promise.all(all)
   }
 
   async #audit(id: string, { least, most, admitted }: Books, dropped: number): Promise<void> {
@@ -197,15 +216,5 @@ export class FaultPlay {
     const says = (): string => `${used} of ${quota} used by ${id}, not ${from}..${to} (${this.#prefix})`
     this.case.check(2, used >= from && used <= to, says)
     this.case.check(11, used >= from && used <= to, says)
-  }
-}
-
-/** Waits for a condition, but does not throw when time is up: the check that follows says what is wrong. */
-export async function eventually(
-  isSo: () => boolean | Promise<boolean>,
-  withinMs = QUIET_WITHIN_MS,
-): Promise<void> {
-  for (const until = performance.now() + withinMs; performance.now() < until; await sleep(10)) {
-    if (await isSo()) return
   }
 }

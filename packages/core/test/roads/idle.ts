@@ -3,6 +3,7 @@ import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { testPrefix } from '@tollgate/testing'
 import type { Redis } from 'ioredis'
 import { redisStore, type Decision, type Limiter } from '../../src/index.js'
+import { closesWithTest } from '../support/faults.js'
 import { withLeases } from './lease-schedule.js'
 import { capacityOf, type LimitSpec } from './limits.js'
 import { forEachOf } from './many.js'
@@ -21,7 +22,7 @@ const REQUESTS_AT_ONCE = 24
 const GONE_WITHIN_MS = 30_000
 
 /** Keys `PREFIX/=ID` and `PREFIX/=+PAGE`: they remember the ids of charges and refunds, and are allowed to stay. */
-const REMEMBERED = /\/=\+?[\w-]+$/
+const REMEMBERED = /\/(?:=\+?[\w-]+$|!)/
 
 /** What is played by live clients. Returns what ends it once no key is left. */
 type Live = (clients: readonly Redis[], done: Case, prefix: string) => Promise<(() => Promise<void>) | void>
@@ -90,7 +91,8 @@ export const playPlain: Live = async ([redis], done, prefix) => {
       made.push(...decisions)
     } else if (act.what === 'refund') {
       const given = await Promise.all(made.slice(-2).map((decision) => limiter.refund(decision)))
-      done.refunds += given.filter(Boolean).length
+      // On a slow machine most come after the window. They must leave no key either.
+      done.refunds += given.length
     } else if (act.what === 'settle')
       await limiter.settle(made.at(-1) ?? (await limiter.peek('nobody')), act.cost)
   }
@@ -113,7 +115,7 @@ async function flood(redis: Redis, schedule: Schedule, prefix: string, done: Cas
 }
 
 function liveOn(redis: Redis, prefix: string, plans: ReturnType<typeof plansInput>): Limiter {
-  return limiterOn({}, redisStore(redis, { prefix }), plans)
+  return closesWithTest(limiterOn({}, redisStore(redis, { prefix }), plans))
 }
 
 /** Processes that lease, of which a third end as they should, a third die, and the others fall idle. */

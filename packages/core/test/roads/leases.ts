@@ -101,7 +101,7 @@ export class Leases {
   async close(i: number): Promise<void> {
     const { limiter } = this.#play.processes[i] as Process
     await answered(limiter.close(), 'close')
-    this.#replace(i)
+    await this.#replace(i)
   }
 
   /** What the process held counts when its leases end; so may what was on its way to it. */
@@ -115,7 +115,7 @@ export class Leases {
       const units = isLost ? UNKNOWN_UNITS : (this.#held[i]?.get(name) ?? 0)
       if (units > 0) oracle.lost(name, units, nowUs + oracle.leaseUs(name))
     }
-    this.#replace(i)
+    await this.#replace(i)
     await process.limiter.close()
   }
 
@@ -143,11 +143,12 @@ export class Leases {
     held.set(name, (held.get(name) ?? 0) + units)
   }
 
-  #replace(i: number): void {
+  async #replace(i: number): Promise<void> {
     const { limiter } = this.#play.processes[i] as Process
     this.#case.leases.renewed += limiter.stats().leases.renewals
     this.#held[i] = new Map()
     this.#play.restart(i)
+    if (this.#case.rules > 0) await this.#play.rules.everywhere()
   }
 
   /** An address is told as the network that counts. */

@@ -4,6 +4,7 @@ import { withLeases } from './lease-schedule.js'
 import { Play } from './play.js'
 import type { Road } from './road.js'
 import { probe } from './probes.js'
+import { withRules } from './rule-schedule.js'
 import { withReservations } from './reservation-schedule.js'
 import { scheduleOf, type ScheduleOptions } from './schedule.js'
 import { Case, LAWS, type Tally } from './tally.js'
@@ -37,7 +38,8 @@ export async function playOn(road: Road, seed: number, options: ScheduleOptions 
   const plain = scheduleOf(seed, options)
   const flying = options.inFlight ? withFlights(plain, road.processes ?? 1) : plain
   const reserving = options.reserves ? withReservations(flying) : flying
-  const schedule = options.leases ? withLeases(reserving) : reserving
+  const leasing = options.leases ? withLeases(reserving) : reserving
+  const schedule = options.rules ? withRules(leasing) : leasing
   const done = new Case(seed)
   const play = new Play(road, schedule, done, { now: START_MS })
   try {

@@ -12,6 +12,8 @@ import { Process, untilIdle } from './processes.js'
 import { Reservations } from './reservations.js'
 import type { Clock, Road } from './road.js'
 import { Refunds, type Made } from './refunds.js'
+import { RuleActs } from './rule-acts.js'
+import { scaled } from './rule-schedule.js'
 import type { Act, Ask, Plans, Schedule, Who } from './schedule.js'
 import type { Case } from './tally.js'
 import { memoryFirst, withoutSlots, type Told } from './told.js'
@@ -40,6 +42,7 @@ export class Play {
   readonly #open: () => Store
   readonly #refunds: Refunds
   readonly #reservations: Reservations
+  readonly rules: RuleActs
   readonly flights: Flights
   /** None if nothing is leased. */
   readonly leases: Leases | undefined
@@ -66,6 +69,7 @@ export class Play {
     this.flights = new Flights(this, given)
     this.#reservations = new Reservations(this, given)
     this.#refunds = new Refunds(this, given)
+    this.rules = new RuleActs(this, given)
   }
 
   get nowUs(): number {
@@ -93,7 +97,7 @@ export class Play {
   }
 
   async end(): Promise<void> {
-    if (this.leases) await Promise.all(this.processes.map(({ limiter }) => limiter.close()))
+    await Promise.all(this.processes.map(({ limiter }) => limiter.close()))
   }
 
   /** Starts another process in the place of one. */
@@ -108,7 +112,7 @@ export class Play {
   /** Sends a request, and counts the decision. */
   async consume(ask: Ask): Promise<Decision> {
     const decision = await answered(
-      this.#placeOf(ask).consume(this.#given(ask), { cost: ask.cost }),
+      this.#placeOf(ask).consume(this.given(ask), { cost: ask.cost }),
       'a request',
     )
     if (ask.who.some(({ bringsLimits }) => bringsLimits)) this.#case.brought += 1
@@ -130,11 +134,22 @@ export class Play {
   }
 
   async look(ask: Ask, cost = 1): Promise<Decision> {
-    return answered(this.#placeOf(ask).peek(this.#given(ask), { cost }), 'a look')
+    return answered(this.#placeOf(ask).peek(this.given(ask), { cost }), 'a look')
   }
 
-  #given({ who }: Ask): Subject[] {
-    return subjectsOf(who, this.#plans)
+  /** The subjects of a request as it is sent. */
+  given({ who }: Ask): Subject[] {
+    return subjectsOf(this.rules.sent(who), this.#scaled)
+  }
+
+  /** The plans as rules make them. */
+  get #scaled(): Plans {
+    return scaled(this.#plans, this.rules.factors)
+  }
+
+  /** Rules have scaled plans. */
+  rescaled(): void {
+    this.oracle.setPlans(this.#scaled)
   }
 
   /** Whether these limits may be decided in several steps. */
@@ -164,8 +179,8 @@ export class Play {
 
   setPlans(plans: Plans): void {
     for (const { limiter } of this.processes) limiter.setPlans(plansInput(plans, this.#schedule.leases))
-    this.oracle.setPlans(plans)
     this.#plans = plans
+    this.rescaled()
   }
 
   #start(i: number): Process {
@@ -222,7 +237,7 @@ export class Play {
       case 'reserve':
         return this.#reservations.reserve(act.ask, act.forMs, {
           place: this.#placeOf(act.ask),
-          given: this.#given(act.ask),
+          given: this.given(act.ask),
         })
       case 'end reservation':
         return this.#reservations.end(act.back, act.units)
@@ -238,6 +253,10 @@ export class Play {
         return this.#rest(act.asks)
       case 'wait':
         return this.leases?.wait(act.ask)
+      case 'scale':
+      case 'override':
+      case 'block':
+        return this.rules.perform(act)
     }
   }
 

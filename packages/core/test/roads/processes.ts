@@ -26,6 +26,7 @@ export class Wire {
         this.pending -= 1
       }
     }
+    const { rules } = inner
     return asyncStore(
       {
         ...(now && { testClock: now }),
@@ -35,6 +36,7 @@ export class Wire {
         peek: async (batch, call) => send(() => inner.peek(batch, call)),
         refund: async (batch) => send(() => inner.refund(batch)),
         reset: async (keys, shard) => send(() => inner.reset(keys, shard)),
+        ...(rules && { rules: { sync: async (call) => send(() => rules.sync(call)) } }),
       },
       inner,
     )

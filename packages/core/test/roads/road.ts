@@ -42,7 +42,9 @@ export const notAtomic: Road = {
   grouping: 'keys',
   open: (clock) => {
     const now = (): number => clock.now
-    const store = asyncStore({ atomic: false, slots: true, testClock: now }, memoryStore({ now }))
+    const inner = memoryStore({ now })
+    const rules = inner.rules as NonNullable<Store['rules']>
+    const store = asyncStore({ atomic: false, slots: true, testClock: now, rules }, inner)
     return () => store
   },
 }
@@ -74,7 +76,7 @@ export function limiterOn(
   plans: NonNullable<LimiterOptions['plans']>,
 ): Limiter {
   return createLimiter({
-    ...{ plans, store, defaultPlan: 'free', warnings: false, deadlineMs: 10_000 },
+    ...{ plans, store, defaultPlan: 'free', warnings: false, deadlineMs: 60_000 },
     ...{ onStoreFailure: 'closed', local: { instances: 1 }, ...(denials !== undefined && { denials }) },
   })
 }
@@ -83,10 +85,12 @@ export function limiterOn(
 export async function clusterOf(
   processes: number,
 ): Promise<{ readonly clients: readonly Cluster[]; stop(): Promise<void> }> {
-  const cluster = await startCluster({ primaries: 3, replicas: 0 })
+  // Nothing is killed here. With a short timeout, servers on a machine that stalls would report the cluster as down.
+  const cluster = await startCluster({ primaries: 3, replicas: 0, nodeTimeoutMs: 120_000 })
   const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
   const clients = Array.from({ length: processes }, () => {
-    return new Cluster(nodes, { redisOptions: { disconnectTimeout: 100 } })
+    const redisOptions = { disconnectTimeout: 100, connectTimeout: 120_000 }
+    return new Cluster(nodes, { slotsRefreshTimeout: 120_000, redisOptions })
   })
   return {
     clients,

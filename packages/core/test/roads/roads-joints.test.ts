@@ -48,7 +48,7 @@ const clients: Redis[] = []
 let admin: Redis
 
 /** Ids of charges and refunds, by which messages count once, may stay. */
-const REMEMBERED = /\/=\+?[\w-]+$/
+const REMEMBERED = /\/(?:=\+?[\w-]+$|!)/
 
 /** One server, and a connection for each process. */
 function onServer(): JointPlace {

@@ -53,6 +53,12 @@ export type Act =
   | { readonly what: 'rest'; readonly asks: readonly Ask[] }
   /** A request that, if it is denied, comes back after the time that it was told. */
   | { readonly what: 'wait'; readonly ask: Ask }
+  /** A rule that multiplies a plan's limits; without a factor, it is lifted. */
+  | { readonly what: 'scale'; readonly plan: string; readonly factor: number | undefined }
+  /** A request, of one subject, while a rule gives it the limits of another plan. */
+  | { readonly what: 'override'; readonly ask: Ask; readonly plan: string }
+  /** A request while a rule blocks one of its subjects. */
+  | { readonly what: 'block'; readonly ask: Ask; readonly who: Who }
 
 export interface Step {
   readonly gapUs: number
@@ -91,6 +97,8 @@ export interface ScheduleOptions {
   readonly inFlight?: boolean
   /** Whether units are reserved. Default: false. */
   readonly reserves?: boolean
+  /** Whether rules are set and lifted. Only for one process, without leases. Default: false. */
+  readonly rules?: boolean
   /** Whether several processes lease. Then limits are large, and steps are many. Default: false. */
   readonly leases?: boolean
 }

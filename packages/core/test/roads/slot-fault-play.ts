@@ -1,9 +1,9 @@
 // Requests in flight before, during and after a fault, from two processes: one meets the fault of the connection, too.
 import { createLimiter, type Decision, type FailurePolicy, type Limiter } from '../../src/index.js'
-import { eventually, type FaultWorld, type Phase } from './fault-play.js'
+import type { FaultWorld, Phase } from './fault-play.js'
 import { Random } from '@tollgate/testing'
 import { Case } from './tally.js'
-import { answered } from './within.js'
+import { answered, eventually } from './within.js'
 
 const MOST = { large: 12, small: 3 } as const
 type Size = keyof typeof MOST

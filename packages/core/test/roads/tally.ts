@@ -32,6 +32,8 @@ export class Case {
   remembered = 0
   /** Requests of subjects that brought their limits. */
   brought = 0
+  /** Rules that were set. */
+  rules = 0
   readonly checks = new Map<number, number>()
   readonly broken = new Map<number, string>()
 

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /** Far more than any deadline of a limiter that a play does not fail, also on a slow machine. A later answer counts as no answer. */
 export const ANSWERED_WITHIN_MS = 30_000
 
@@ -25,4 +27,16 @@ export function answered<T>(asked: T | PromiseLike<T>, what: string): T | Promis
 
 function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as PromiseLike<T> | undefined)?.then === 'function'
+}
+
+const QUIET_WITHIN_MS = 30_000
+
+/** Waits for a condition, but does not throw when time is up: the check that follows says what is wrong. */
+export async function eventually(
+  isSo: () => boolean | Promise<boolean>,
+  withinMs = QUIET_WITHIN_MS,
+): Promise<void> {
+  for (const until = performance.now() + withinMs; performance.now() < until; await sleep(10)) {
+    if (await isSo()) return
+  }
 }

@@ -4,7 +4,7 @@ import { memoryStore } from '../../src/stores/memory/memory-store.js'
 import { redisStore } from '../../src/stores/redis/redis-store.js'
 
 const client = new Redis(testRedisUrl(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
-afterAll(() => client.quit())
+afterAll(() => client.disconnect())
 
 const { make, passTime } = new Clocks()
 

@@ -18,7 +18,8 @@ export const acme: Subject = { id: 'acme' }
 
 type WithoutStore = Omit<LimiterOptions, 'store'>
 
-export const inMemory = (options: WithoutStore): Limiter => createLimiter(options as LimiterOptions)
+export const inMemory = (options: WithoutStore): Limiter =>
+  closesWithTest(createLimiter(options as LimiterOptions))
 
 export function onRedis(options: WithoutStore): Limiter {
   const store = redisStore(sharedRedis(), { prefix: testPrefix() })

@@ -10,7 +10,7 @@ export function storeOfOneKey(): { store: Store; clock: { now: number }; size: (
   const clock = { now: START_MS }
   const store = redisStore(sharedRedis(), { prefix, now: () => clock.now })
   const size = async (): Promise<number> => {
-    const [key] = await sharedRedis().keys(`${prefix}*`)
+    const [key] = await sharedRedis().keys(`${prefix}/[^!]*`)
     return key === undefined ? 0 : sharedRedis().strlen(key)
   }
   return { store, clock, size }

@@ -1,5 +1,5 @@
 import type { Receipt } from '../../src/algorithms/implementation.js'
-import type { LimitSet, WaitTerms } from '../../src/plans/limit/limit-set.js'
+import type { BlockTerms, LimitSet, WaitTerms } from '../../src/plans/limit/limit-set.js'
 import { type LimitInput, createLimitSet } from '../../src/plans/limit/limit.js'
 import type {
   Answer,
@@ -65,4 +65,9 @@ export function receiptsOf({ at, limits }: Outcome, units: number): Receipt[] {
 /** The same limits, of a plan whose requests wait in line. */
 export function waiting(set: LimitSet, terms: Partial<WaitTerms> = {}): LimitSet {
   return { ...set, wait: { delayUs: 2_000_000, slackUs: 20_000, most: 100, ...terms } }
+}
+
+/** The same limits, of a plan whose denials block. */
+export function blockingAfter(set: LimitSet, blockAfter: BlockTerms): LimitSet {
+  return { ...set, blockAfter }
 }

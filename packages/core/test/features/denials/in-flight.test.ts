@@ -13,7 +13,7 @@ const alone = createLimitSet('5 concurrent')
 /** What a process remembers of a denial that it learnt one second ago. */
 function setUp(limits: readonly LimitOutcome[], set = both, cost = 1): { ask: (cost: number) => unknown } {
   let now = 1_000_000
-  const denials = new Denials({ deadlineMs: 100, clock: () => now, recheckMs: 60_000 })
+  const denials = new Denials({ by: 'proc-A', deadlineMs: 100, clock: () => now, recheckMs: 60_000 })
   const requestOf = (units: number): Request =>
     ({
       shard: 0,
@@ -48,7 +48,7 @@ test('it lasts as long as the units do, however long a slot is waited for', () =
 
 test('slots that are full do not end what is known of a larger cost', () => {
   let now = 1_000_000
-  const denials = new Denials({ deadlineMs: 100, clock: () => now, recheckMs: 60_000 })
+  const denials = new Denials({ by: 'proc-A', deadlineMs: 100, clock: () => now, recheckMs: 60_000 })
   const requestOf = (cost: number): Request =>
     ({ shard: 0, grant: 'all', cost, parts: [{ key: 'acme', set: both, cost }] }) as unknown as Request
   const large = { wait: 20_000_000, remaining: 4, reset: 20_000_000 }

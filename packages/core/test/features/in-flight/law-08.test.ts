@@ -24,7 +24,7 @@ function limiterOn(prefix: string): Limiter {
   return limiter
 }
 
-const keysOf = async (prefix: string): Promise<string[]> => sharedRedis().keys(`${prefix}*`)
+const keysOf = async (prefix: string): Promise<string[]> => sharedRedis().keys(`${prefix}/[^!]*`)
 
 /** A key ends within a second once nothing of it counts. */
 const SECOND_MS = 1000

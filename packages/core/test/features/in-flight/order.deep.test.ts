@@ -43,7 +43,7 @@ describe('a cluster', () => {
     ['node-redis', 'MOVED'],
     ['node-redis', 'ASK'],
   ] as const)('%s: %s', async (kind, how) => {
-    const cluster = await startCluster({ primaries: 2, replicas: 0 })
+    const cluster = await startCluster({ primaries: 2, replicas: 0, nodeTimeoutMs: 30_000 })
     ends.push(() => cluster.stop())
     const { client, method } = await kinds[kind](
       cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port })),

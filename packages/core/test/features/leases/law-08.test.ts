@@ -30,7 +30,7 @@ test.each(shortLimits)('a lease that nobody reports leaves no key: %s', async (_
   const prefix = testPrefix()
   const store = redisStore(sharedRedis(), { prefix })
   const { lease } = await send(store, setOf(limit), wish(1, 3))
-  const [key = ''] = await sharedRedis().keys(`${prefix}*`)
+  const [key = ''] = await sharedRedis().keys(`${prefix}/[^!]*`)
   const endsInMs = (lease?.endsInUs ?? 0) / 1000
   const ttl = await sharedRedis().pttl(key)
   // The end of a value is kept in whole seconds.
@@ -45,7 +45,7 @@ test.each(shortLimits)(
     const prefix = testPrefix()
     const store = redisStore(sharedRedis(), { prefix })
     const { at, lease } = await send(store, setOf(limit), wish(1, 3))
-    const [key = ''] = await sharedRedis().keys(`${prefix}*`)
+    const [key = ''] = await sharedRedis().keys(`${prefix}/[^!]*`)
     const answers = await sharedRedis().multi().time().pttl(key).exec()
     const [[seconds, us], leftMs] = (answers ?? []).map(([, answer]) => answer) as [[string, string], number]
     const goneAtMs = Number(seconds) * 1000 + Number(us) / 1000 + leftMs

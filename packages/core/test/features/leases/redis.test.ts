@@ -9,6 +9,7 @@ import {
   type PlanInput,
 } from '../../../src/index.js'
 import type { LeaseChange } from '../../../src/features/leases/lease-reporter.js'
+import { scriptCallsOf } from '../../support/script-calls.js'
 
 let server: RedisServer
 const clients: Redis[] = []
@@ -92,9 +93,7 @@ async function remaining(limiter: Limiter, id: string): Promise<number | undefin
 }
 
 async function scriptCalls(): Promise<number> {
-  const client = clients[0] as Redis
-  const [, calls = '0'] = /cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats')) ?? []
-  return Number(calls)
+  return scriptCallsOf(clients[0] as Redis)
 }
 
 test('limits that a subject brings anew at each request are leased', async () => {
@@ -158,8 +157,10 @@ test('two processes together admit the quota, no more, and all of it', async () 
   await eventually(async () => {
     const all = await Promise.all(pair.map((limiter) => consumeMany(limiter, 'shared', 1000)))
     admitted += allowedOf(all.flat())
-    expect(admitted + lost).toBe(6000)
+    // What a process reports as lost, because it was late, may have reached the store and come back.
+    expect(admitted + lost).toBeGreaterThanOrEqual(6000)
   })
+  expect(admitted).toBeLessThanOrEqual(6000)
   for (const limiter of pair) expect(limiter.stats().decisions.lease.allowed).toBeGreaterThan(0)
 })
 
@@ -172,7 +173,8 @@ test('the last units are decided by the store, one by one', async () => {
     last.push(decision)
     isDenied = !decision.allowed
   }
-  expect(allowedOf(last) + lost).toBe(6000)
+  expect(allowedOf(last)).toBeLessThanOrEqual(6000)
+  expect(allowedOf(last) + lost).toBeGreaterThanOrEqual(6000)
   const tail = last.slice(-10).map(({ source, limits }) => [source, limits[0]?.remaining])
   expect(tail).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0].slice(1).map((left) => ['store', left]))
 })
@@ -182,7 +184,8 @@ test('a refund of a leased decision makes room for one more', async () => {
   const decisions: Decision[] = []
   await eventually(async () => {
     decisions.push(...(await consumeMany(limiter, 'refunded', 2000)))
-    expect(allowedOf(decisions) + lost).toBe(6000)
+    expect(allowedOf(decisions)).toBeLessThanOrEqual(6000)
+    expect(allowedOf(decisions) + lost).toBeGreaterThanOrEqual(6000)
   })
   const leased = decisions.filter(({ source }) => source === 'lease').slice(0, 20)
   let count = 0
@@ -232,6 +235,33 @@ test('units on lease here are given back before a request that needs them', asyn
   const taken = await untilLeased(limiter, 'large')
   const cost = 100 - taken - lost
   expect(await limiter.consume('large', { cost })).toMatchObject({ allowed: true, source: 'store' })
+})
+
+test.each([{ overage: true }, { mode: 'observe' }] as const)(
+  'they are also given back beside a subject whose limit is used up and denies nothing: %j',
+  async (lenient) => {
+    const plans = { big: { limits: '100/h', lease: true }, org: { quota: 1, window: 'month', ...lenient } }
+    const limiter = start(plans.big, { plans, defaultPlan: 'big' })
+    const org = { id: `org-${Object.keys(lenient)[0]}`, plan: 'org' }
+    for (let i = 0; i < 2; i += 1) await limiter.consume(org)
+    const taken = await untilLeased(limiter, `beside-${org.id}`)
+    const cost = 100 - taken - lost
+    const both = [{ id: `beside-${org.id}` }, org]
+    expect(await limiter.consume(both as never, { cost })).toMatchObject({ allowed: true, source: 'store' })
+  },
+)
+
+test('a rule with overage ends the leases of a plan, and begins no other', async () => {
+  const limiter = start(MONTHLY)
+  const taken = await untilLeased(limiter, 'ruled')
+  const limits = [{ quota: 1_000_000, window: 'month', overage: true }, '1000000/d'] as const
+  await limiter.override('ruled', { limits, for: '1h' })
+  const decisions = await consumeMany(limiter, 'ruled', 1000)
+  expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['store']))
+  await eventually(async () => {
+    const [month] = (await limiter.peek('ruled')).limits
+    expect(month?.used).toBe(taken + 1000)
+  })
 })
 
 test('a busy subject is not leased for requests with another that is not', async () => {

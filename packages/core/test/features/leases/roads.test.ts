@@ -33,7 +33,7 @@ const memory: Road = {
       for (let left = trip.back; left > 0; left -= 1) await turn()
       return answers
     }
-    return () => asyncStore({ consume }, store)
+    return () => asyncStore({ consume, rules: store.rules as NonNullable<Store['rules']> }, store)
   },
 }
 
@@ -68,7 +68,7 @@ beforeAll(async () => {
   cluster = await clusterOf(3)
   for (const { road, count } of ROADS) {
     await forEachOf(seeds(count), async (seed) => {
-      const { case: done } = await playOn(road, seed, { leases: true, steps: 10 })
+      const { case: done } = await playOn(road, seed, { leases: true, steps: 10, rules: seed % 3 === 0 })
       tally.add(road.name, done)
       note(road.name, done)
     })
@@ -89,7 +89,7 @@ beforeAll(async () => {
 afterAll(async () => {
   tally.print()
   await cluster?.stop()
-  await closeBenches()
+  closeBenches()
 })
 
 const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS_COUNT']

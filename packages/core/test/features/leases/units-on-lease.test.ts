@@ -6,6 +6,7 @@ import {
   type Decision,
   type Limiter,
   type PlanInput,
+  type Rule,
   type Store,
 } from '../../../src/index.js'
 import { asyncStore } from '../../support/stores.js'
@@ -25,9 +26,13 @@ afterEach(async () => {
   await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
 })
 
-function start(): Limiter {
+function start(rules?: Store['rules']): Limiter {
   const plans = { big: { limits: `${QUOTA}/h`, lease: true }, small: '5/h', plain: '1000/h', exact: LOG }
-  const limiter = createLimiter({ plans, store: asyncStore({ testClock: now }, store), warnings: false })
+  const limiter = createLimiter({
+    plans,
+    store: asyncStore({ testClock: now, ...(rules && { rules }) }, store),
+    warnings: false,
+  })
   limiters.push(limiter)
   return limiter
 }
@@ -65,6 +70,20 @@ test.each([
   await limiter.close()
   const { limits } = await start().peek(tenant)
   expect(limits[0]?.remaining).toBe(QUOTA - used)
+})
+
+test.each<[string, (limiter: Limiter, rule: Rule) => Promise<unknown>]>([
+  ['set', (limiter) => limiter.override('tenant', { factor: 1, for: '1h' })],
+  ['lifted', (_, rule) => rule.lift()],
+  ['set for any beginning of ids', (limiter) => limiter.block('ten-*', { for: '1h' })],
+])('a lease serves nothing any more once a rule is %s', async (_, change) => {
+  const limiter = start(store.rules)
+  const rule = await limiter.override('tenant', { factor: 1, for: '2h' })
+  let source
+  for (let i = 0; i < 60; i += 1) source = (await ask(limiter, tenant, 1)).source
+  expect(source).toBe('lease')
+  await change(limiter, rule)
+  expect((await ask(limiter, tenant, 1)).source).toBe('store')
 })
 
 test('units that were reported before they came back count again when they are used again', async () => {

@@ -26,7 +26,7 @@ test.each(shortLimits)('a reservation that nobody ends leaves no key: %s', async
   const prefix = testPrefix()
   const store = redisStore(sharedRedis(), { prefix })
   const { hold } = await outcomeOf(store, held('reservation', 1, setOf(limit), 3))
-  const [key = ''] = await sharedRedis().keys(`${prefix}*`)
+  const [key = ''] = await sharedRedis().keys(`${prefix}/[^!]*`)
   const endsInMs = (hold?.endsInUs ?? 0) / 1000
   expect(endsInMs).toBeGreaterThanOrEqual(300)
   // The end of a value is kept in whole seconds.
@@ -78,7 +78,7 @@ test.each(shortLimits)(
     const set = waiting(setOf(limit))
     await outcomeOf(store, requestOf('k', set, 5))
     const { at, hold } = await outcomeOf(store, held('place', 1, set, 3))
-    const [key = ''] = await sharedRedis().keys(`${prefix}*`)
+    const [key = ''] = await sharedRedis().keys(`${prefix}/[^!]*`)
     const answers = await sharedRedis().multi().time().pttl(key).exec()
     const [[seconds, us], leftMs] = (answers ?? []).map(([, answer]) => answer) as [[string, string], number]
     const goneAtMs = Number(seconds) * 1000 + Number(us) / 1000 + leftMs

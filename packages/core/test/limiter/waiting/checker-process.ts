@@ -83,6 +83,7 @@ export class CheckedProcess {
     left: 0,
     late: 0,
     closed: 0,
+    blocked: 0,
   }
   readonly #world: Surroundings
   readonly #holds: Holds
@@ -178,6 +179,7 @@ export class CheckedProcess {
   #host(): WaitingHost {
     return {
       isRefused: () => false,
+      blockOf: () => undefined,
       ask: (request) => this.#ask(request),
       conclude: (request, [verdict]) => this.#conclude(request, verdict as Verdict),
       giveBack: (verdict, units) => {

@@ -1,5 +1,5 @@
 // The quick way decides what is common. (test/laws/05-one-truth holds its answers to those of Redis, which has two ways of its own.)
-import { QuickWay } from '../../../src/stores/memory/prepared-limit.js'
+import { QuickWay } from '../../../src/stores/memory/quick-way.js'
 import { variants } from '../../support/variants.js'
 import { ask, part, setOf, storeAt } from './support.js'
 

@@ -4,6 +4,7 @@ import { Cluster } from 'ioredis'
 import { createLimiter, redisStore, type Decision } from '../../../src/index.js'
 import { shardOf } from '../../../src/requests/key.js'
 import { hashSlotFor } from '../../../src/stores/redis/layout.js'
+import { closesWithTest, endFaults } from '../../support/faults.js'
 
 describe('a limiter on a real cluster', () => {
   let deployment: Deployment
@@ -17,6 +18,7 @@ describe('a limiter on a real cluster', () => {
       clusterRetryStrategy: () => 50,
     })
   })
+  afterEach(endFaults)
   afterAll(async () => {
     client.disconnect()
     await deployment.end()
@@ -25,7 +27,9 @@ describe('a limiter on a real cluster', () => {
   test('everything of one subject is atomic: plan, group and stacked limits are in one slot', async () => {
     const prefix = testPrefix()
     const store = redisStore(client, { prefix })
-    const limiter = createLimiter({ limit: '9/min', store, deadlineMs: 5000, onStoreFailure: 'closed' })
+    const limiter = closesWithTest(
+      createLimiter({ limit: '9/min', store, deadlineMs: 5000, onStoreFailure: 'closed' }),
+    )
     const exports = limiter.scope({ group: 'exports', limit: '8/min', stacked: { guard: '3/min' } })
     const decisions = await Promise.all(Array.from({ length: 12 }, () => exports.consume('acme')))
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(3)
@@ -43,7 +47,9 @@ describe('a limiter on a real cluster', () => {
   test("sixteen requests at once of organisation and user: the user's limit holds, and no more count", async () => {
     const store = redisStore(client, { prefix: testPrefix() })
     const plans = { org: '1000/h', user: '50/h burst 1' } as const
-    const limiter = createLimiter({ plans, store, deadlineMs: 5000, onStoreFailure: 'closed' })
+    const limiter = closesWithTest(
+      createLimiter({ plans, store, deadlineMs: 5000, onStoreFailure: 'closed' }),
+    )
     const user = Array.from({ length: 99 }, (_, i) => `user${i}`).find(
       (id) => shardOf(id, 16) !== shardOf('org', 16),
     )

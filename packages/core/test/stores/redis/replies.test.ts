@@ -223,6 +223,7 @@ test('the arguments of the command that failed are not printed with the error: a
     await limiter.consume('acme')
     return told.length > 0
   })
+  await limiter.close()
   redis.disconnect()
   expect(told[0]).toContain('WRONGPASS')
   for (const text of told) expect(text).not.toContain(password)
