@@ -20,18 +20,25 @@ import type { PassTime, StoreContractOptions } from './options.js'
 import { all, hasAnyWindow, remainingOf, windowAlgorithms } from './requests.js'
 import { same } from './same.js'
 
+/** An ability of stores, or that the clock of the store can be set. */
+export type Need =
+  | 'atomic'
+  | 'leases'
+  | 'holds'
+  | 'slots'
+  | 'blocks'
+  | 'observers'
+  | 'overage'
+  | 'accounts'
+  | 'billingDays'
+  | 'rules'
+  | 'passTime'
+
 /** One requirement for every store, as a check. */
 export interface Check {
   readonly name: string
-  /**
-   * Only for stores that decide several keys in one step, that grant leases, that make reservations and book places, or
-   * that count requests in flight; or whose clock the test can set.
-   */
-  readonly needsAtomic?: boolean
-  readonly needsLeases?: boolean
-  readonly needsHolds?: boolean
-  readonly needsSlots?: boolean
-  readonly needsClock?: boolean
+  /** Only for stores that have all of these abilities, and with `passTime` only if the test can set the store's clock. */
+  readonly needs?: readonly Need[]
   /** Where docs/reference/store-contract.md has that part of the contract. Default: the-contract. */
   readonly section?: string
   run(bench: Bench): Promise<void>

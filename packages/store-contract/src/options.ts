@@ -22,8 +22,8 @@ export interface StoreContractOptions {
    */
   readonly falseDenials?: boolean | undefined
   /**
-   * By how many ms the store's clock may be wrong, so that it can jump when it is set right: where the server tells its time in
-   * seconds, say. Default: 0.
+   * By how many ms the store's clock may be wrong, so that it can jump when it is set right, such as with a server that gives
+   * its time in seconds. Default: 0.
    */
   readonly clockErrorMs?: number | undefined
 }

@@ -1,21 +1,36 @@
 import { AssertionError } from 'node:assert/strict'
-import { atCaller, checkStore, ConfigError, type MaybePromise, type Store } from '@tollgate/core/store'
-import { atOnceChecks } from './at-once-checks.js'
-import { Bench, type Check } from './bench.js'
-import { consumeChecks } from './consume-checks.js'
-import { forceChecks } from './force-checks.js'
-import { forceTimeChecks } from './force-time-checks.js'
-import { holdChecks } from './hold-checks.js'
-import { keyChecks } from './key-checks.js'
-import { leaseChecks } from './lease-checks.js'
+import {
+  atCaller,
+  checkStore,
+  ConfigError,
+  implementations,
+  type MaybePromise,
+  type Store,
+} from '@tollgate/core/store'
+import { accountChecks, accountTimeChecks } from './beside/account-checks.js'
+import { usageChecks } from './beside/usage-checks.js'
+import { atOnceChecks } from './counting/at-once-checks.js'
+import { Bench, type Check, type Need } from './bench.js'
+import { billingChecks } from './billing-checks.js'
+import { blockChecks, blockTimeChecks } from './block-checks.js'
+import { consumeChecks } from './counting/consume-checks.js'
+import { forceChecks } from './counting/force-checks.js'
+import { forceTimeChecks } from './counting/force-time-checks.js'
+import { holdChecks } from './beside/hold-checks.js'
+import { keyChecks } from './counting/key-checks.js'
+import { leaseChecks } from './beside/lease-checks.js'
 import { checkOptions, type StoreContractOptions } from './options.js'
-import { placeChecks } from './place-checks.js'
-import { planChecks } from './plan-checks.js'
-import { refundChecks } from './refund-checks.js'
-import { slotChecks } from './slot-checks.js'
-import { slotTimeChecks } from './slot-time-checks.js'
-import { timeChecks } from './time-checks.js'
-import { upToChecks } from './up-to-checks.js'
+import { placeChecks } from './beside/place-checks.js'
+import { planChecks } from './counting/plan-checks.js'
+import { observerChecks } from './observer-checks.js'
+import { overageChecks } from './overage-checks.js'
+import { refundChecks } from './counting/refund-checks.js'
+import { ruleChecks, ruleTimeChecks } from './rule-checks.js'
+import { slotChecks } from './slots/slot-checks.js'
+import { slotTimeChecks } from './slots/slot-time-checks.js'
+import { timeChecks } from './counting/time-checks.js'
+import { topUpChecks } from './beside/top-up-checks.js'
+import { upToChecks } from './counting/up-to-checks.js'
 
 /** A check for a test runner: a name, and a function that rejects when the store fails it. */
 export interface StoreCheck {
@@ -23,7 +38,10 @@ export interface StoreCheck {
   readonly check: () => Promise<void>
 }
 
-const SLOTS = 'requests-in-flight'
+/** Checks of one section, which need an ability more than they say themselves. */
+function about(section: string, needs: readonly Need[], checks: readonly Check[]): Check[] {
+  return checks.map((check) => ({ ...check, needs: [...needs, ...(check.needs ?? [])], section }))
+}
 
 const CHECKS: readonly Check[] = [
   ...consumeChecks,
@@ -35,14 +53,20 @@ const CHECKS: readonly Check[] = [
   ...planChecks,
   ...keyChecks,
   ...timeChecks,
-  ...leaseChecks.map((check) => ({ ...check, needsLeases: true, section: 'leases' })),
-  ...[...holdChecks, ...placeChecks].map((check) => ({
-    ...check,
-    needsHolds: true,
-    section: 'reservations-and-places',
-  })),
-  ...slotChecks.map((check) => ({ ...check, needsSlots: true, section: SLOTS })),
-  ...slotTimeChecks.map((check) => ({ ...check, needsSlots: true, needsClock: true, section: SLOTS })),
+  ...about('leases', ['leases'], leaseChecks),
+  ...about('reservations-and-places', ['holds'], [...holdChecks, ...placeChecks]),
+  ...about('requests-in-flight', ['slots'], slotChecks),
+  ...about('requests-in-flight', ['slots', 'passTime'], slotTimeChecks),
+  ...about('denials-and-blocks', ['blocks'], blockChecks),
+  ...about('denials-and-blocks', ['blocks', 'passTime'], blockTimeChecks),
+  ...about('limits-that-observe', ['observers'], observerChecks),
+  ...about('limits-with-overage', ['overage'], overageChecks),
+  ...about('accounts', ['accounts'], [...accountChecks, ...topUpChecks]),
+  ...about('accounts', ['accounts', 'overage'], usageChecks),
+  ...about('accounts', ['accounts', 'passTime'], accountTimeChecks),
+  ...about('billing-days', ['billingDays', 'passTime'], billingChecks),
+  ...about('rules', ['rules'], ruleChecks),
+  ...about('rules', ['rules', 'passTime'], ruleTimeChecks),
 ]
 
 /**
@@ -52,9 +76,8 @@ const CHECKS: readonly Check[] = [
  * for (const { name, check } of storeContract(() => makeStore())) test(name, check)
  * ```
  *
- * Abilities that the store does not claim are not tested: checks of several keys pass if it is not `atomic`, those of
- * leases if it has no `leases`, of reservations and places if it has no `holds`, of requests in flight if it has no `slots`, and
- * only its `algorithms` are tried. Each check uses new keys, so all of them may use one server.
+ * Abilities that the store does not claim are not tested, such as `leases`, and only its `algorithms` are tried. Each check uses new keys,
+ * so all of them may use one server.
  *
  * @param make makes a store, or a promise of one; called by each check, which closes the store at its end
  * @throws {ConfigError} when `make` is no function, or an option is wrong
@@ -68,7 +91,7 @@ export function storeContract(
       throw ConfigError.wrong('make', make, 'a function that makes a store: storeContract(() => yourStore())')
     checkOptions(options)
   })
-  return CHECKS.map(({ name, run, section, ...needs }) => ({
+  return CHECKS.map(({ name, run, section, needs = [] }) => ({
     name,
     check: async () => {
       const store = await make()
@@ -93,18 +116,14 @@ function withPage(error: unknown, section = 'the-contract'): unknown {
   return error
 }
 
-function isAble(
-  store: Store,
-  needs: Omit<Check, 'name' | 'run' | 'section'>,
-  { passTime }: StoreContractOptions,
-): boolean {
-  const { needsAtomic, needsLeases, needsHolds, needsSlots, needsClock } = needs
-  const lacks = [
-    needsAtomic && !store.atomic,
-    needsLeases && !store.leases,
-    needsHolds && !store.holds,
-    needsSlots && !store.slots,
-    needsClock && !passTime,
-  ]
-  return !lacks.includes(true)
+function isAble(store: Store, needs: readonly Need[], { passTime }: StoreContractOptions): boolean {
+  return needs.every((need) => {
+    if (need === 'passTime') return passTime
+    return store[need] && (need !== 'overage' || countsBeyond(store))
+  })
+}
+
+/** Whether one of its algorithms can count beyond a quota. */
+function countsBeyond({ algorithms }: Store): boolean {
+  return !algorithms || algorithms.some((name) => implementations[name].over)
 }

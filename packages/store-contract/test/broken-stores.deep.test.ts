@@ -2,12 +2,18 @@
 import { memoryStore, type Store, type StoreRequest } from '@tollgate/core/store'
 import { Clocks } from '@tollgate/testing'
 import { storeContract } from '../src/index.js'
+import { faultsOfAccounts } from './faults/accounts.js'
+import { faultsOfBillingDays } from './faults/billing-days.js'
+import { faultsOfBlocks } from './faults/blocks.js'
 import { faultsOfDeciding } from './faults/deciding.js'
 import type { Broken } from './faults/fault.js'
 import { faultsOfForceAndRefunds } from './faults/force-and-refunds.js'
 import { faultsOfHolds } from './faults/holds.js'
 import { faultsOfKeysAndAnswers } from './faults/keys-and-answers.js'
 import { faultsOfLeases } from './faults/leases.js'
+import { faultsOfObservers } from './faults/observers.js'
+import { faultsOfOverage } from './faults/overage.js'
+import { faultsOfRules } from './faults/rules.js'
 import { faultsOfSlots } from './faults/slots.js'
 
 const FAULTS = [
@@ -17,6 +23,12 @@ const FAULTS = [
   ...faultsOfLeases,
   ...faultsOfHolds,
   ...faultsOfSlots,
+  ...faultsOfBlocks,
+  ...faultsOfObservers,
+  ...faultsOfOverage,
+  ...faultsOfAccounts,
+  ...faultsOfBillingDays,
+  ...faultsOfRules,
 ]
 
 function brokenBy(make: Broken, now: () => number): Store {
@@ -27,16 +39,23 @@ function brokenBy(make: Broken, now: () => number): Store {
     leases: true,
     holds: true,
     slots: true,
+    blocks: true,
+    observers: true,
+    overage: true,
+    accounts: true,
+    billingDays: true,
     clock: 'process',
     consume: (batch) => inner.consume(batch),
     peek: (batch) => inner.peek(batch),
     refund: (batch) => inner.refund(batch),
     reset: (keys, shard) => inner.reset(keys, shard),
+    ...(inner.rules && { rules: inner.rules }),
     ...make(inner),
   }
 }
 
 const AT_ONCE = 6
+const MOST_TRIES = 40
 const known = new Map<Broken, Promise<string[]>>()
 
 /** The names of the checks that fail for a broken store. Each store is checked only once. */
@@ -46,9 +65,10 @@ function failing(make: Broken): Promise<string[]> {
   return names
 }
 
-async function failingChecks(make: Broken): Promise<string[]> {
+async function failingChecks(make: Broken, of = /^/): Promise<string[]> {
   const { make: withClock, passTime } = new Clocks()
-  const checks = storeContract(() => withClock((now) => brokenBy(make, now)), { passTime })
+  const all = storeContract(() => withClock((now) => brokenBy(make, now)), { passTime })
+  const checks = all.filter(({ name }) => of.test(name))
   const names = await Promise.all(
     checks.map(({ name, check }) =>
       check().then(
@@ -72,12 +92,14 @@ beforeAll(async () => {
 })
 
 test.each(FAULTS)('the checks find that %s', async (_, make, found) => {
-  const beside = await failing(make)
-  // Beside others a check can come too late to see what is too early: then the store is checked alone.
-  const isFound = found.every((words) => beside.some((name) => name.match(words)))
-  if (!isFound) known.delete(make)
   const names = await failing(make)
-  for (const words of found) expect(names).toContainEqual(expect.stringMatching(words))
+  for (const words of found) {
+    // Beside others, and on a busy machine, a check can come too late to see what is too early. Then it runs again, alone.
+    for (let left = MOST_TRIES; !names.some((name) => words.test(name)) && left > 0; left -= 1) {
+      names.push(...(await failingChecks(make, words)))
+    }
+    expect(names).toContainEqual(expect.stringMatching(words))
+  }
 })
 
 test('every check is failed by some broken store', async () => {
@@ -91,10 +113,14 @@ test('every check is failed by some broken store', async () => {
 test('abilities that a store does not claim are not tested', async () => {
   const seen: StoreRequest[] = []
   const names = await failing((inner) => ({
+    ...({ rules: undefined } as object),
     atomic: false,
     leases: false,
     holds: false,
     slots: false,
+    blocks: false,
+    accounts: false,
+    billingDays: false,
     algorithms: ['token-bucket'],
     consume: (batch) => {
       seen.push(...batch)
@@ -102,7 +128,10 @@ test('abilities that a store does not claim are not tested', async () => {
     },
   }))
   expect(names).toEqual([])
-  expect(seen.filter(({ parts, grant, hold }) => parts.length !== 1 || grant === 'lease' || hold)).toEqual([])
+  const unclaimed = seen.filter(
+    ({ parts, grant, hold }) => parts.length !== 1 || grant === 'lease' || grant === 'account' || hold,
+  )
+  expect(unclaimed).toEqual([])
   const algorithms = seen.flatMap(({ parts }) =>
     parts.flatMap(({ set }) => set.limits.map(({ algorithm }) => algorithm)),
   )

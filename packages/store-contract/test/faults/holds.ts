@@ -83,8 +83,12 @@ const vanished: Broken = (inner) => ({
 let repeated = 0
 
 export const faultsOfHolds: readonly Fault[] = [
-  ['what is reserved is there for all', nothingHeld, [/nobody else gets what is reserved/]],
-  ['a reservation is shorter', holdTold(() => ({ endsInUs: 1000 })), [/nobody else gets what is reserved/]],
+  ['what is reserved is there for all', nothingHeld, [/no other request gets what is reserved/]],
+  [
+    'a reservation is shorter',
+    holdTold(() => ({ endsInUs: 1000 })),
+    [/no other request gets what is reserved/],
+  ],
   ['a denied request reserves units', deniedReserve, [/reserves nothing/]],
   ['what is committed does not count', reported(() => ({ used: 0 })), [/what is committed/]],
   ['what is not committed stays away', reported(({ used }) => ({ left: 9 - used })), [/what is committed/]],

@@ -44,7 +44,7 @@ const nothingTaken: Broken = (inner) => ({
 let repeated = 0
 
 export const faultsOfLeases: readonly Fault[] = [
-  ['units on lease are there for all', nothingTaken, [/nobody else/, /what is reported/]],
+  ['units on lease are there for all', nothingTaken, [/no other request gets units/, /what is reported/]],
   ['a lease takes all that is left', wished({ share: 1 }), [/of that a share/]],
   ['a lease can have too few units', wished({ least: 1 }), [/rather than too few/]],
   [

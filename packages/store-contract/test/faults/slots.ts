@@ -155,7 +155,7 @@ export const faultsOfSlots: readonly Fault[] = [
     slotted((part, _, i) => (i > 0 ? { slots: undefined } : part)),
     [/all give one or none/],
   ],
-  ['slots never end', immortal, [/tells nothing more end/]],
+  ['slots never end', immortal, [/silent holder end/]],
 ]
 
 function changed(change: Change): Broken {

@@ -1,7 +1,7 @@
 import { createLimitSet, type Outcome } from '@tollgate/core/store'
-import type { Check } from './bench.js'
-import { all, hasAnyWindow, remainingOf, taken } from './requests.js'
-import { same } from './same.js'
+import type { Check } from '../bench.js'
+import { all, hasAnyWindow, remainingOf, taken } from '../requests.js'
+import { same } from '../same.js'
 
 export const planChecks: readonly Check[] = [
   {

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refundOf, type LeaseReport, type Outcome } from '@tollgate/core/store'
-import type { Check } from './bench.js'
-import { all, grantedOf, isTaken, remainingOf } from './requests.js'
+import type { Check } from '../bench.js'
+import { all, grantedOf, isTaken, remainingOf } from '../requests.js'
 import { order, report, standing, wish } from './lease-orders.js'
-import { same } from './same.js'
+import { same } from '../same.js'
 
 const SHORT_US = 60_000
 const ASKED_EVERY_MS = 10
 
 export const leaseChecks: readonly Check[] = [
   {
-    name: 'lease: nobody else gets units on lease, for every algorithm',
+    name: 'lease: no other request gets units on lease, for every algorithm',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
         const set = bench.set(10, algorithm)
@@ -117,12 +117,12 @@ export const leaseChecks: readonly Check[] = [
       same(
         await known(report(1, 0, 6), report(2, 0, 0)),
         true,
-        'isKnown, when a lease without units left is reported that nobody knows',
+        'isKnown, when an unknown lease without units left is reported',
       )
       same(
         await known(report(1, 0, 6), report(2, 0, 1)),
         false,
-        'isKnown, when a lease with units left is reported that nobody knows',
+        'isKnown, when an unknown lease with units left is reported',
       )
       await bench.reset([bench.key('a')], set)
       same(await known(report(1, 0, 6)), false, 'isKnown of a lease after a reset')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type LimitOutcome, type Outcome } from '@tollgate/core/store'
-import type { Check } from './bench.js'
-import { all, remainingOf, taken } from './requests.js'
-import { same } from './same.js'
+import type { Check } from '../bench.js'
+import { all, remainingOf, taken } from '../requests.js'
+import { same } from '../same.js'
 
 export const consumeChecks: readonly Check[] = [
   {
@@ -24,7 +24,7 @@ export const consumeChecks: readonly Check[] = [
     },
   },
   {
-    name: 'takes from all limits of a key or from none, and tells the wait of each',
+    name: 'takes from all limits of a key or from none, and returns the wait of each',
     async run(bench) {
       const set = bench.pair(5, 2)
       const outcomes = await bench.consume(...[2, 1].map((cost) => all(bench.part('a', cost, set))))
@@ -87,7 +87,7 @@ export const consumeChecks: readonly Check[] = [
   },
   {
     name: 'takes from all keys of a request, or from none',
-    needsAtomic: true,
+    needs: ['atomic'],
     async run(bench) {
       const both = (cost: number) => all(bench.part('a', cost), bench.part('b', cost))
       const outcomes = await bench.consume(both(2), all(bench.part('b', 2)), both(2), all(bench.part('a', 3)))

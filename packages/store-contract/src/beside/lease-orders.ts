@@ -6,8 +6,8 @@ import type {
   Outcome,
   StoreRequest,
 } from '@tollgate/core/store'
-import type { Bench } from './bench.js'
-import { all } from './requests.js'
+import type { Bench } from '../bench.js'
+import { all } from '../requests.js'
 
 /** Longer than a check takes. */
 const LENGTH_US = 60_000_000

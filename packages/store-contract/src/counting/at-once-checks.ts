@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createLimitSet } from '@tollgate/core/store'
-import type { Check } from './bench.js'
-import { all, force, grantedOf, isTaken, taken, upTo } from './requests.js'
-import { same } from './same.js'
+import type { Check } from '../bench.js'
+import { all, force, grantedOf, isTaken, taken, upTo } from '../requests.js'
+import { same } from '../same.js'
 
 /** What callers get that ask at the same time. */
 export const atOnceChecks: readonly Check[] = [
@@ -49,7 +49,7 @@ export const atOnceChecks: readonly Check[] = [
   },
   {
     name: 'takes from all keys of each request, or from none, with many calls at once',
-    needsAtomic: true,
+    needs: ['atomic'],
     async run(bench) {
       const [wide, narrow] = [bench.set(30), bench.set(10)]
       const calls = Array.from({ length: 30 }, (_, i) => {

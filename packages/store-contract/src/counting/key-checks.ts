@@ -1,6 +1,6 @@
-import type { Check } from './bench.js'
-import { all, remainingOf } from './requests.js'
-import { same } from './same.js'
+import type { Check } from '../bench.js'
+import { all, remainingOf } from '../requests.js'
+import { same } from '../same.js'
 
 /** Core never sends such keys, but they must not break a store. */
 const HOSTILE = [

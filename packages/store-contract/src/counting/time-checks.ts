@@ -9,9 +9,9 @@ import {
   type Outcome,
   type StoreRequest,
 } from '@tollgate/core/store'
-import type { Bench, Check } from './bench.js'
-import { all, force, hasAnyWindow, isTaken } from './requests.js'
-import { same } from './same.js'
+import type { Bench, Check } from '../bench.js'
+import { all, force, hasAnyWindow, isTaken } from '../requests.js'
+import { same } from '../same.js'
 
 const WINDOW_MS = 300
 const ASKED_EVERY_MS = 15
@@ -20,7 +20,7 @@ const MOST_APART_US = 60_000_000
 
 /** A window that ends meanwhile, such as one that began before the check did, lets all three of a batch pass. */
 const MOST_TRIES = 5
-/** Waits are told to clients in ms, so a store may round them up to these. */
+/** Clients get their wait in ms, so a store may round them up to these. */
 const PRECISION_US = 1000
 
 /** Asks until a limit of 2 denies. */
@@ -33,7 +33,7 @@ async function firstDenial(bench: Bench, key: string, request: StoreRequest): Pr
   return assert.fail(`${key}: none of three requests of a batch is denied by a limit of 2 in ${WINDOW_MS} ms`)
 }
 
-/** Repeats a request until it is admitted: never before the time that a denial told, always from then on. */
+/** Repeats a request until it is admitted: never before the wait of a denial is over, always from then on. */
 async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Promise<void> {
   const request = all(bench.part(key, 1, createLimitSet(limit)))
   const denied = await firstDenial(bench, key, request)
@@ -52,7 +52,7 @@ async function comesBackAsTold(bench: Bench, key: string, limit: LimitInput): Pr
     if (since < 0) continue
     assert.ok(
       mayBeDeniedAgain,
-      `${key}: a client that waits as told is admitted; it was denied ${since} µs later`,
+      `${key}: a client that waits out a denial is admitted; it was denied ${since} µs later`,
     )
     mayBeDeniedAgain = false
     due = outcome.at + (outcome.limits[0] as LimitOutcome).wait
@@ -93,7 +93,7 @@ async function agesNothing(bench: Bench, key: string, set: LimitSet): Promise<vo
 
 export const timeChecks: readonly Check[] = [
   {
-    name: 'time: a client that waits as told is admitted, an earlier one is not, for every algorithm',
+    name: 'time: a client that waits out a denial is admitted, an earlier one is not, for every algorithm',
     async run(bench) {
       const names = bench.algorithms.filter(hasAnyWindow)
       await Promise.all(

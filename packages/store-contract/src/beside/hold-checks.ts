@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Check } from './bench.js'
-import { isTaken, remainingOf } from './requests.js'
+import type { Check } from '../bench.js'
+import { isTaken, remainingOf } from '../requests.js'
 import { ask, holdId, reservation } from './hold-requests.js'
 import { order, standing } from './lease-orders.js'
-import { same } from './same.js'
+import { same } from '../same.js'
 
 const SHORT_US = 60_000
 const ASKED_EVERY_MS = 10
@@ -12,7 +12,7 @@ const ASKED_EVERY_MS = 10
 /** Reservations. Places have checks of their own. */
 export const holdChecks: readonly Check[] = [
   {
-    name: 'hold: nobody else gets what is reserved, for every algorithm',
+    name: 'hold: no other request gets what is reserved, for every algorithm',
     async run(bench) {
       for (const algorithm of bench.algorithms) {
         const set = bench.set(10, algorithm)

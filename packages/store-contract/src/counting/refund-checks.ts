@@ -1,7 +1,7 @@
 import { refundByKey, refundOf, type Outcome, type StoreRequest } from '@tollgate/core/store'
-import type { Bench, Check } from './bench.js'
-import { all, remainingOf } from './requests.js'
-import { same } from './same.js'
+import type { Bench, Check } from '../bench.js'
+import { all, remainingOf } from '../requests.js'
+import { same } from '../same.js'
 
 async function take(bench: Bench, request: StoreRequest): Promise<Outcome> {
   const [outcome] = await bench.consume(request)
@@ -87,7 +87,7 @@ export const refundChecks: readonly Check[] = [
   },
   {
     name: 'refund: gives several keys their own units back, even if one of them is forgotten',
-    needsAtomic: true,
+    needs: ['atomic'],
     async run(bench) {
       const set = bench.pair(5, 9)
       const request = all(bench.part('a', 3), bench.part('b', 3, set))

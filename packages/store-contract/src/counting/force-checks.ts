@@ -1,7 +1,7 @@
 import type { Outcome } from '@tollgate/core/store'
-import type { Check } from './bench.js'
-import { all, force, given, remainingOf, taken } from './requests.js'
-import { same } from './same.js'
+import type { Check } from '../bench.js'
+import { all, force, given, remainingOf, taken } from '../requests.js'
+import { same } from '../same.js'
 
 export const forceChecks: readonly Check[] = [
   {
@@ -71,7 +71,7 @@ export const forceChecks: readonly Check[] = [
   },
   {
     name: 'force: takes from several keys',
-    needsAtomic: true,
+    needs: ['atomic'],
     async run(bench) {
       const set = bench.set()
       const parts = [bench.used('a', set, [[2, 0]]), bench.used('b', bench.pair(5, 5), [[9, 0]], [[1, 0]])]

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Outcome } from '@tollgate/core/store'
-import type { Check } from './bench.js'
-import { all, given, grantedOf, isTaken, upTo } from './requests.js'
-import { same } from './same.js'
+import type { Check } from '../bench.js'
+import { all, given, grantedOf, isTaken, upTo } from '../requests.js'
+import { same } from '../same.js'
 
 export const upToChecks: readonly Check[] = [
   {
@@ -48,7 +48,7 @@ export const upToChecks: readonly Check[] = [
   },
   {
     name: 'upTo: gives the same from every key',
-    needsAtomic: true,
+    needs: ['atomic'],
     async run(bench) {
       await bench.consume(all(bench.part('b', 3)))
       const [outcome] = await bench.consume(upTo(bench.part('a', 4), bench.part('b', 4, bench.set())))

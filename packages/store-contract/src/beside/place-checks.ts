@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimitSet, type AlgorithmName, type LimitSet } from '@tollgate/core/store'
-import type { Bench, Check } from './bench.js'
-import { all, hasAnyWindow, isTaken, remainingOf } from './requests.js'
+import type { Bench, Check } from '../bench.js'
+import { all, hasAnyWindow, isTaken, remainingOf } from '../requests.js'
 import { ask, holdId, place, timeOf, timesOf, waiting } from './hold-requests.js'
 import { order, standing } from './lease-orders.js'
-import { same } from './same.js'
+import { same } from '../same.js'
 
 const [WINDOW_MS, ASKED_EVERY_MS, APART_MS] = [300, 10, 3]
 const ROUNDING_US = 2
@@ -146,7 +146,7 @@ export const placeChecks: readonly Check[] = [
   },
   {
     name: 'place: a key whose plan does not wait must have room now, and is taken from at once',
-    needsAtomic: true,
+    needs: ['atomic'],
     async run(bench) {
       const [line, plain] = [waiting(bench.set(3)), bench.set(4)]
       const times = await useUp(bench, 'a', line, 3)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { refundOf, type Outcome } from '@tollgate/core/store'
-import type { Check } from './bench.js'
-import { all, force, isTaken, upTo } from './requests.js'
+import type { Check } from '../bench.js'
+import { all, force, isTaken, upTo } from '../requests.js'
 import { free, Holder, slotsIn, slotsOf } from './slot-holders.js'
-import { same } from './same.js'
+import { same } from '../same.js'
 
 /** Requests in flight, without what time does to them. */
 export const slotChecks: readonly Check[] = [
@@ -159,7 +159,7 @@ export const slotChecks: readonly Check[] = [
   },
   {
     name: 'slots: of several keys, all give one or none',
-    needsAtomic: true,
+    needs: ['atomic'],
     async run(bench) {
       const [two, one] = [slotsOf(2), slotsOf(1)]
       const request = all(new Holder(bench, 1).asking('a', two), new Holder(bench, 1).asking('b', one))

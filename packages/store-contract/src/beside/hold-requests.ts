@@ -1,6 +1,6 @@
 import type { Hold, LimitSet, Outcome, StoreRequest, SubRequest } from '@tollgate/core/store'
-import type { Bench } from './bench.js'
-import { all } from './requests.js'
+import type { Bench } from '../bench.js'
+import { all } from '../requests.js'
 
 /** Longer than any window of the checks. */
 const LENGTH_US = 100 * 24 * 3_600_000_000
@@ -47,7 +47,7 @@ export async function ask(bench: Bench, request: StoreRequest): Promise<Outcome>
   return outcome as Outcome
 }
 
-/** When 1, 2, ... units of the only limit fit if nobody else consumes. */
+/** When 1, 2, ... units of the only limit fit if no other request consumes. */
 export async function timesOf(bench: Bench, key: string, set: LimitSet, most: number): Promise<number[]> {
   const requests = Array.from({ length: most }, (_, i) => all(bench.part(key, i + 1, set)))
   const outcomes = await bench.peek(...requests)

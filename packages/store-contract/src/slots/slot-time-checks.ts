@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { SLOTS_KEPT_MS } from '@tollgate/core/store'
-import type { Check } from './bench.js'
+import type { Check } from '../bench.js'
 import { free, Holder, slotsOf } from './slot-holders.js'
-import { same } from './same.js'
+import { same } from '../same.js'
 
 const SPARE_MS = 2000
 const NEARLY_MS = SLOTS_KEPT_MS - SPARE_MS
@@ -25,10 +25,10 @@ async function inTime(check: (key: string) => Promise<void>): Promise<void> {
   }
 }
 
-/** When slots end of which nothing is told any more. Only for stores whose clock the test can set. */
+/** When the slots of a silent holder end. Only for stores whose clock the test can set. */
 export const slotTimeChecks: readonly Check[] = [
   {
-    name: 'slots: those of a holder that tells nothing more end, and not those of the others',
+    name: 'slots: those of a silent holder end, and those of the others do not',
     run: (bench) =>
       inTime(async (key) => {
         const set = slotsOf(3)

@@ -7,8 +7,8 @@ import {
   type SlotHolder,
   type SubRequest,
 } from '@tollgate/core/store'
-import type { Bench } from './bench.js'
-import { all, isTaken } from './requests.js'
+import type { Bench } from '../bench.js'
+import { all, isTaken } from '../requests.js'
 
 /** A process of a check. It learns from every answer. */
 export class Holder implements SlotHolder {
@@ -25,7 +25,7 @@ export class Holder implements SlotHolder {
     this.known = known
   }
 
-  /** A part that tells what the process has now. */
+  /** A part that reports what the process has now. */
   asking(key: string, set: LimitSet, cost = 1): SubRequest {
     const { id, held, known } = this
     return { ...this.#bench.part(key, cost, set), slots: { id, held, known } }
@@ -39,7 +39,7 @@ export class Holder implements SlotHolder {
     return isTaken(outcome)
   }
 
-  /** Tells what the process has now. Returns how many more requests may run. */
+  /** Reports what the process has now. Returns how many more requests may run. */
   async tell(grant: 'declare' | 'release', key: string, set: LimitSet): Promise<number> {
     const parts = [this.asking(key, set)]
     const [outcome] = (await this.#bench.consume({ shard: 0, grant, parts })) as [Outcome]

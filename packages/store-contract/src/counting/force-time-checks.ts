@@ -7,9 +7,9 @@ import {
   type Params,
   type Usage,
 } from '@tollgate/core/store'
-import type { Bench, Check } from './bench.js'
-import { force, given } from './requests.js'
-import { same } from './same.js'
+import type { Bench, Check } from '../bench.js'
+import { force, given } from '../requests.js'
+import { same } from '../same.js'
 
 const HOUR_US = 3_600_000_000
 /** Older than the longest window of the checks. */
