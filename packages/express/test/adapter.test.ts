@@ -1,20 +1,29 @@
 import { pipeline, Readable } from 'node:stream'
-import { adapterContract, isDeep, serveHandler, type Serve, type ServedRoute } from '@tollgate/testing'
+import {
+  adapterContract,
+  closingLimiters,
+  isDeep,
+  serveHandler,
+  type Serve,
+  type ServedRoute,
+} from '@tollgate/testing'
 import express5, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import express4 from 'express4'
-import { rateLimit, type RateLimitOptions, type RouteOptions } from '../src/index.js'
+import { rateLimit, type RateLimitHandler, type RateLimitOptions, type RouteOptions } from '../src/index.js'
 
 const ownOf = (given: object): RouteOptions<express5.Request, express5.Response> => given
 
 const serveWith =
   (framework: typeof express5): Serve =>
-  ({ options, more = [], routes = [], ...rest }) => {
+  async ({ options, more = [], routes = [], ...rest }) => {
     const { look, handle, hold, trustProxy, before, onHandled, onError } = rest
     const isUnlimited = routes.some(({ isAlone }) => isAlone)
     const app = framework().disable('x-powered-by')
     if (trustProxy) app.set('trust proxy', 1)
     if (before) app.use((req, _res, next) => void before(req).then(next))
-    const limit = rateLimit(options as unknown as RateLimitOptions<express5.Request, express5.Response>)
+    const limiting = (one: typeof options): RateLimitHandler =>
+      rateLimit(one as unknown as RateLimitOptions<express5.Request, express5.Response>)
+    const [limit, others] = [limiting(options), more.map(limiting)]
     const handler: RequestHandler = async (req, res, next) => {
       onHandled?.()
       if (handle) {
@@ -40,8 +49,7 @@ const serveWith =
     }
     for (const route of routes) if (route.isAbove) mount(route)
     if (!isUnlimited) app.use(limit)
-    for (const one of more)
-      app.use(rateLimit(one as unknown as RateLimitOptions<express5.Request, express5.Response>))
+    for (const other of others) app.use(other)
     app.get('/', handler)
     for (const route of routes) if (!route.isAbove) mount(route)
     app.get('/error', () => {
@@ -51,7 +59,7 @@ const serveWith =
       onError?.(error)
       res.status(500).end()
     }) satisfies ErrorRequestHandler)
-    return serveHandler(app)
+    return closingLimiters(await serveHandler(app), [limit, ...others])
   }
 
 adapterContract('Express 5', serveWith(express5))

@@ -6,14 +6,7 @@ import {
   type RouteOptions,
   type RateLimitOptions,
 } from '@tollgate/core'
-import {
-  atCaller,
-  createHttpLimiter,
-  groupForRoute,
-  isSomebody,
-  watchIdentity,
-  type Identified,
-} from '@tollgate/core/adapter'
+import { atCaller, createHttpLimiter, groupForRoute, watchIdentity } from '@tollgate/core/adapter'
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -236,8 +229,7 @@ function warnOfLateIdentity(
   watch.lookElsewhere()
   let left = LOOKS
   const look = async (request: FastifyRequest): Promise<void> => {
-    const found = [await identify(request)].flat() as readonly Identified[]
-    if (!found.some(isSomebody)) return
+    if (!(await watch.findsSubject(request))) return
     left = 0
     watch.isLate(
       `identify found no subject in the stage ${stage}, so a request counted by address. But it found one after preHandler: ` +
@@ -247,8 +239,7 @@ function warnOfLateIdentity(
   const check = (request: FastifyRequest, _reply: unknown, done: () => void): void => {
     if (left > 0 && request.rateLimit?.subject.kind === 'ip') {
       left -= 1
-      // Errors of this extra call do not matter: the request was decided by the first call of `identify`.
-      look(request).catch(() => {})
+      void look(request)
     }
     done()
   }

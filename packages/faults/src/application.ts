@@ -29,7 +29,7 @@ export interface Report {
   readonly breaker: readonly BreakerChange[]
   /** The number of errors by code. */
   readonly storeErrors: Readonly<Record<string, number>>
-  /** Subjects that the store lost while they still counted, as the limiter told. */
+  /** Subjects that the store lost while they still counted, as the limiter reported. */
   readonly evicted: number
 }
 

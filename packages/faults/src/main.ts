@@ -88,7 +88,7 @@ async function runAll(): Promise<number> {
   return wrong === 0 ? 0 : 1
 }
 
-/** Runs the cases of a store that are wanted, and keeps their rows if those are all. */
+/** Runs the chosen cases of a store, and keeps their rows if all were chosen. */
 async function runOn(store: StoreUnderTest): Promise<Row[]> {
   const cases = (options.short ? inTurn(store) : all(store)).filter(isWanted)
   if (cases.length === 0) return []

@@ -1,5 +1,6 @@
 import {
   adapterContract,
+  closingLimiters,
   isDeep,
   serveHandler,
   serveHttp2Handler,
@@ -9,19 +10,26 @@ import {
 import Router from '@koa/router'
 import Koa3, { type Context, type Middleware, type Response } from 'koa'
 import Koa2 from 'koa2'
-import { rateLimit, type RateLimitOptions, type RouteOptions } from '../src/index.js'
+import {
+  rateLimit,
+  type RateLimitMiddleware,
+  type RateLimitOptions,
+  type RouteOptions,
+} from '../src/index.js'
 
 const ownOf = (given: object): RouteOptions<Context, Response> => given
 
 const serveWith =
   (Koa: typeof Koa3, isHttp2 = false): Serve =>
-  ({ options, more = [], routes = [], ...rest }) => {
+  async ({ options, more = [], routes = [], ...rest }) => {
     const { look, handle, hold, trustProxy, before, onHandled, onError } = rest
     const isUnlimited = routes.some(({ isAlone }) => isAlone)
     const app = new Koa({ proxy: trustProxy ?? false, maxIpsCount: 1 })
     app.on('error', (error) => onError?.(error))
     if (before) app.use((ctx, next) => before(ctx).then(next))
-    const limit = rateLimit(options as unknown as RateLimitOptions<Context, Response>)
+    const limiting = (one: typeof options): RateLimitMiddleware =>
+      rateLimit(one as unknown as RateLimitOptions<Context, Response>)
+    const [limit, others] = [limiting(options), more.map(limiting)]
     const handler: Middleware = async (ctx) => {
       onHandled?.()
       if (handle) {
@@ -41,14 +49,15 @@ const serveWith =
     }
     for (const route of routes) if (route.isAbove) mount(route)
     if (!isUnlimited) app.use(limit)
-    for (const one of more) app.use(rateLimit(one as unknown as RateLimitOptions<Context, Response>))
+    for (const other of others) app.use(other)
     for (const route of routes) if (!route.isAbove) mount(route)
     app.use(async (ctx, next) => {
       if (routes.length > 0 && ctx.path !== '/') return
       if (ctx.path === '/error') throw new Error('of the application')
       await handler(ctx, next)
     })
-    return isHttp2 ? serveHttp2Handler(app.callback()) : serveHandler(app.callback())
+    const served = await (isHttp2 ? serveHttp2Handler(app.callback()) : serveHandler(app.callback()))
+    return closingLimiters(served, [limit, ...others])
   }
 
 adapterContract('Koa 3', serveWith(Koa3), serveWith(Koa3, true))

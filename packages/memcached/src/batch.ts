@@ -7,12 +7,12 @@ import type {
   StoreRequest,
   SubRequest,
 } from '@tollgate/core/store'
-import type { CellValue } from './cell-value.js'
-import { changeCounter } from './change-counter.js'
+import type { CellValue } from './counting/cell-value.js'
+import { changeCounter } from './counting/change-counter.js'
 import type { Command, Reply } from './clients/port.js'
-import type { Counter } from './counter.js'
-import type { Counters } from './counters.js'
-import { remainingOf, resetOf, waitOf } from './counted-window.js'
+import type { Counter } from './counting/counter.js'
+import type { Counters } from './counting/counters.js'
+import { remainingOf, resetOf, waitOf } from './counting/counted-window.js'
 import { storeErrorOf } from './errors.js'
 import { Load, type Moment } from './load.js'
 
@@ -32,9 +32,9 @@ interface Decided {
   readonly limits: readonly LoadedLimit[]
   /** Their counters, each once. */
   readonly loads: readonly Load[]
-  /** Units to take of each counter. */
+  /** Units to take from each counter. */
   readonly asks: number
-  /** Whether its units are taken before it is decided. If not, it is only looked whether they would fit. */
+  /** Whether its units are taken before it is decided. If not, it is only checked whether they would fit. */
   readonly takes: boolean
   answer: Answer | undefined
   /** Whether its units were taken, did not fit and went back. */
@@ -197,7 +197,7 @@ function distinct(limits: readonly LoadedLimit[]): readonly Load[] {
   return first && limits.length === 1 ? [first.load] : [...new Set(limits.map(({ load }) => load))]
 }
 
-/** What is told of a request, whose units count from now on. */
+/** The answer to a request, whose units count from now on. */
 function outcomeOf({ request, limits, loads }: Decided, units: number): Answer {
   const { grant, parts } = request
   const cost = parts[0]?.cost ?? 1

@@ -30,12 +30,12 @@ interface Found {
 
 /**
  * The time that all processes decide by. Memcached has no clock in ms, so they agree on one: each writes its time beside the
- * counters when it is the latest, and who reads a later one than its own goes on from there. The server's clock in seconds
- * says what is possible: a process whose clock is off by more is set right by it first.
+ * counters if it is the latest. One that reads a later time goes on from there. The server's clock in seconds says what is
+ * possible: a process whose clock is off by more is set right by it first.
  *
  * A process that begins takes over the time of the others, since a later one would push all of them forward, and windows would
- * be skipped. Of several that begin at once, the first one writes it. A time that nobody writes any more is old: then the
- * process goes by its own. So who decides writes it for a while between its commands, too.
+ * be skipped. Of several that begin at once, the first one writes it. A time that is no longer written is old: then the process
+ * goes by its own. So a process that decides writes it for a while between its commands, too.
  *
  * So clocks of processes that decide differ by a comparison and a trip: 0.25 s at most.
  */
@@ -154,7 +154,7 @@ export class CommonClock {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const ahead = this.#aheadOf(found)
       if (ahead !== undefined && (isFresh || ahead <= MOST_LATER_MS)) return ahead
-      // An earlier time is that of others, or nobody writes it any more. Another look tells which.
+      // An earlier time is that of others, or is no longer written. Another look shows which.
       const again = ahead === undefined ? found : await this.#lookLater()
       isFresh = again.token !== found.token
       found = again
@@ -180,7 +180,7 @@ export class CommonClock {
   async #askServer(): Promise<void> {
     const at = performance.now()
     this.#checkedAt = at
-    // A client that does not tell it: the other processes' clock is enough.
+    // If the client cannot ask for it, the other processes' clock is enough.
     const seconds = await this.#port.serverTime(this.#shard).catch(() => undefined)
     if (seconds === undefined || !Number.isFinite(seconds)) return
     this.#setOn(this.#told.learn(seconds * 1000, at, this.#nowMs()))

@@ -1,8 +1,8 @@
 import type { CompiledLimit } from '@tollgate/core/store'
-import { decodeCell, encodeCell, MOST_UNITS, newDraw, RESET, type CellValue } from './cell-value.js'
+import { decodeCell, encodeCell, MOST_UNITS, newDraw, RESET, type CellValue } from './counting/cell-value.js'
 import type { Command, Reply } from './clients/port.js'
-import { countsAfterUs, type Counted } from './counted-window.js'
-import type { Counter } from './counter.js'
+import { countsAfterUs, type Counted } from './counting/counted-window.js'
+import type { Counter } from './counting/counter.js'
 import { foreignValue } from './errors.js'
 import { timeToLive } from './layout.js'
 
@@ -79,7 +79,7 @@ export class Load implements Counted {
     return commands
   }
 
-  /** Reads the replies to `commands`, from one on. Returns how many there were. */
+  /** Reads the replies to `commands`, from the index `from`. Returns how many there were. */
   learn(replies: readonly Reply[], from: number): number {
     this.#learnCurrent(replies[from])
     if (this.#previousKey === undefined) return 1

@@ -1,7 +1,7 @@
 import { atCaller, ConfigError, needClock, spaceOf, type Store } from '@tollgate/core/store'
 import { portOf, type Memcached } from './clients/index.js'
 import type { Connect } from './connection/connection.js'
-import { CountingStore } from './counting-store.js'
+import { CountingStore } from './counting/counting-store.js'
 
 /** The options of `memcachedStore`. */
 export interface MemcachedStoreOptions {

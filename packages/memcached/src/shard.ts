@@ -2,7 +2,7 @@ import { StoreError, type Call } from '@tollgate/core/store'
 import type { Run } from './batch.js'
 import type { Command, Reply } from './clients/port.js'
 import type { CommonClock } from './clock.js'
-import type { Counters } from './counters.js'
+import type { Counters } from './counting/counters.js'
 
 /** One server, or all servers of a client. */
 export interface Shard {

@@ -1,17 +1,17 @@
 import { performance } from 'node:perf_hooks'
 
-/** A server tells whole seconds, and counts them once a second: its time is at most this much later, in ms. */
+/** A server gives whole seconds, and counts them once a second. Its time is at most this much later, in ms. */
 const SERVER_TICK_MS = 2100
 /** Without news from the server, another process's clock is believed if it is at most this far away, in ms. */
 const MOST_APART_MS = 60_000
 
-/** What the server's clock, in seconds, says of the time. */
+/** What the server's clock, in seconds, says about the time. */
 export class ToldTime {
-  /** The latest time that it told, in ms, and when. */
+  /** The latest time that it gave, in ms, and when. */
   #told: { readonly ms: number; readonly at: number } | undefined
 
   /**
-   * @param askedAt the server had told this time at some moment since then
+   * @param askedAt the server gave this time at some moment since then
    * @param now     by this process's clock, in ms
    * @returns by how many ms that clock is to be set on, or back if below 0. The first time it must agree with the server. Later
    *   others follow it and would all jump, so it stays while they think it possible
@@ -30,7 +30,7 @@ export class ToldTime {
     if (!Number.isFinite(latest)) return false
     if (!this.#told) return Math.abs(latest - now) <= MOST_APART_MS
     const passed = performance.now() - this.#told.at
-    // The server may have told it to the other process a tick earlier, or later.
+    // The server may have given it to the other process a tick earlier, or later.
     const { ms } = this.#told
     return latest >= ms - SERVER_TICK_MS && latest - passed <= ms + 2 * SERVER_TICK_MS
   }

@@ -10,8 +10,10 @@ interface Cell {
   readonly common: Attributes
   readonly decisions: Sum
   readonly units: Sum
-  /** By limit name. */
+  /** By limit name, and so are those of limits that deny nothing. */
   readonly violations: Map<string, Sum>
+  readonly observations: Map<string, Sum>
+  readonly overage: Map<string, Sum>
 }
 
 /** Subject ids are cut to this many characters, since they can have any length. */
@@ -47,7 +49,13 @@ export class DecisionCounter {
     const cell = this.#cellFor(decision)
     this.#ledger.add(cell.decisions, 1)
     this.#ledger.add(cell.units, decision.cost)
-    for (const name of decision.violated) this.#ledger.add(this.#violationFor(cell, name), 1)
+    for (const name of decision.violated) this.#count('violations', cell, name)
+    for (const { name, over = 0 } of decision.allowed ? decision.limits : []) {
+      if (over > 0) this.#count('overage', cell, name, Math.min(over, decision.cost))
+    }
+    for (const { name, wouldDeny } of decision.observed ?? []) {
+      if (wouldDeny) this.#count('observations', cell, name)
+    }
   }
 
   fallback({ source, allowed }: Decision, { reason }: StoreError): void {
@@ -106,20 +114,28 @@ export class DecisionCounter {
       decisions: createSum(decisions, attributes),
       units: createSum(units, attributes),
       violations: new Map(),
+      observations: new Map(),
+      overage: new Map(),
     }
   }
 
-  #violationFor({ common, violations }: Cell, violated: string): Sum {
-    const name = this.#limitNameFor(violated)
-    let sum = violations.get(name)
+  #count(
+    what: 'violations' | 'observations' | 'overage',
+    { common, [what]: sums }: Cell,
+    limit: string,
+    by = 1,
+  ): void {
+    const name = this.limitNameFor(limit)
+    let sum = sums.get(name)
     if (!sum) {
-      sum = createSum(this.#instruments.violations, { ...common, [ATTRIBUTES.limit]: name })
-      violations.set(name, sum)
+      sum = createSum(this.#instruments[what], { ...common, [ATTRIBUTES.limit]: name })
+      sums.set(name, sum)
     }
-    return sum
+    this.#ledger.add(sum, by)
   }
 
-  #limitNameFor(name: string): string {
+  /** The name, or OTHER if there were too many. */
+  limitNameFor(name: string): string {
     if (this.#limits.size < MOST_LIMITS) this.#limits.add(name)
     return this.#limits.has(name) ? name : OTHER
   }
@@ -139,9 +155,9 @@ export class DecisionCounter {
   }
 }
 
-/** The plan that was applied. Undefined if the block list decided, since no plan was looked up then. */
+/** The plan that was applied. Undefined if the block list or a rule decided, since no plan was looked up then. */
 function planOf({ source, plan }: Decision): string | undefined {
-  return source === 'list' ? undefined : plan
+  return source === 'list' || source === 'rule' ? undefined : plan
 }
 
 function resultFor(allowed: boolean): 'allowed' | 'denied' {

@@ -23,7 +23,11 @@ const READERS: {
   fallback: ({ decision, error }) => [decision, error],
   reconciliation: (reconciled) => [reconciled],
   evicted: ({ subjects }) => [subjects],
+  rule: (change) => [change],
   shed: (shed) => [shed],
+  blocked: (blocked) => [blocked],
+  nearLimit: (near) => [near],
+  booked: (change) => [change],
   planError: ({ error, subject }) => [error, subject],
   unknownPlan: ({ subject, used }) => [subject, used],
 }
@@ -40,7 +44,11 @@ type Message = {
   readonly used: Events['unknownPlan'][1]
 } & Events['breaker'][0] &
   Events['reconciliation'][0] &
-  Events['shed'][0]
+  Events['rule'][0] &
+  Events['shed'][0] &
+  Events['blocked'][0] &
+  Events['nearLimit'][0] &
+  Events['booked'][0]
 
 const NAMES = Object.keys(READERS) as EventName[]
 

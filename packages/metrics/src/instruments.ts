@@ -9,7 +9,28 @@ export const METRICS = {
     'Quota units that decided requests asked for; those allowed took them.',
   ],
   violations: ['tollgate.limit.violations', '{violation}', 'Denials by each limit that had no room.'],
+  observations: [
+    'tollgate.limit.observations',
+    '{observation}',
+    'Requests that passed, and that each limit which only observes would have denied.',
+  ],
+  overage: [
+    'tollgate.limit.overage',
+    '{unit}',
+    'Units that requests took beyond the quota of each limit with overage.',
+  ],
   shed: ['tollgate.shed', '{request}', 'Requests refused because the process was overloaded.'],
+  blocks: ['tollgate.blocks', '{block}', 'Blocks of subjects that began, because of their denials.'],
+  warnings: [
+    'tollgate.limit.warnings',
+    '{warning}',
+    'Times that a subject passed a share of a limit, each counted by one process.',
+  ],
+  bookings: [
+    'tollgate.bookings',
+    '{booking}',
+    'Top-ups, renewals and penalties, each counted by one process.',
+  ],
   fallbacks: ['tollgate.fallback.decisions', '{decision}', 'Requests that the failure policy decided.'],
   storeErrors: ['tollgate.store.errors', '{error}', 'Faults of the store, each of a batch of requests.'],
   failedRequests: [
@@ -22,6 +43,11 @@ export const METRICS = {
     'tollgate.reconciliation.units',
     '{unit}',
     'Units admitted without the store: charged to it later, or dropped, since no limit had room.',
+  ],
+  ruleChanges: [
+    'tollgate.rule.changes',
+    '{change}',
+    'Rules that this process set or lifted, each counted by one process.',
   ],
   evictions: [
     'tollgate.store.evictions',
@@ -56,6 +82,8 @@ export const ATTRIBUTES = {
   plan: 'tollgate.plan.name',
   subject: 'tollgate.subject.id',
   limit: 'tollgate.limit.name',
+  share: 'tollgate.limit.share',
+  booking: 'tollgate.booking.kind',
   policy: 'tollgate.failure_policy',
   errorType: 'error.type',
   shard: 'tollgate.store.shard',
@@ -63,6 +91,8 @@ export const ATTRIBUTES = {
   limiterState: 'tollgate.limiter.state',
   reconciliation: 'tollgate.reconciliation.result',
   lease: 'tollgate.lease.change',
+  ruleAction: 'tollgate.rule.action',
+  ruleKind: 'tollgate.rule.kind',
 } as const
 
 const OBSERVED = ['pending', 'inFlight', 'waiting', 'leasesHeld', 'breakerStatus', 'limiterStatus'] as const

@@ -11,11 +11,14 @@ export type EventName = keyof Handlers
 
 /** What to record for each event. */
 type Handlers = {
-  // Leases and requests in flight are read from the limiters' stats: no event reports used units, or each request in flight.
-  readonly [Name in Exclude<keyof LimiterEvents, 'limited' | 'lease' | 'inFlight' | 'waiting'>]: (
-    limiter: Limiter,
-    ...args: LimiterEvents[Name]
-  ) => void
+  // Leases and requests in flight are read from the limiters' stats: no event reports used units, or each request in flight. What is
+  // observed is in the decision.
+  readonly [
+    Name in Exclude<
+      keyof LimiterEvents,
+      'limited' | 'observed' | 'overage' | 'lease' | 'inFlight' | 'waiting'
+    >
+  ]: (limiter: Limiter, ...args: LimiterEvents[Name]) => void
 }
 
 /** Turns the events of limiters into metrics. */
@@ -81,7 +84,34 @@ export class Recorder {
       if (dropped > 0) reconciledUnits.add(dropped, this.#with({ [ATTRIBUTES.reconciliation]: 'dropped' }))
     },
     evicted: (_, subjects) => this.#instruments.evictions.add(subjects, this.#settings.attributes),
+    // Every process hears of a change, and the one that made it counts it.
+    rule: (_, { action, rule: { kind }, isOwn }) => {
+      if (isOwn) this.#instruments.ruleChanges.add(1, this.#withRule(action, kind))
+    },
     shed: (_, { plan }) => this.#countShed(plan),
+    blocked: (_, { plan }) =>
+      this.#instruments.blocks.add(
+        1,
+        plan === undefined ? this.#settings.attributes : this.#with({ [ATTRIBUTES.plan]: plan }),
+      ),
+    nearLimit: (_, { plan, limit, share }) =>
+      this.#instruments.warnings.add(
+        1,
+        this.#with({
+          ...(plan !== undefined && { [ATTRIBUTES.plan]: plan }),
+          [ATTRIBUTES.limit]: this.#decisions.limitNameFor(limit),
+          [ATTRIBUTES.share]: share,
+        }),
+      ),
+    booked: (_, { kind, plan, limit }) =>
+      this.#instruments.bookings.add(
+        1,
+        this.#with({
+          [ATTRIBUTES.booking]: kind,
+          ...(plan !== undefined && { [ATTRIBUTES.plan]: plan }),
+          [ATTRIBUTES.limit]: this.#decisions.limitNameFor(limit),
+        }),
+      ),
     planError: () => this.#instruments.planErrors.add(1, this.#settings.attributes),
     // Counts under the plan that was used. The unknown name can be anything, and each name would be its own time series.
     unknownPlan: (_, _subject, used) =>
@@ -90,13 +120,15 @@ export class Recorder {
 
   /** Starts rare counters at 0. If a series began with 1, an alert on its increase would miss the first event. */
   #startAtZero(): void {
-    const { breakerChanges, reconciledUnits, evictions, leaseUnits, leaseRenewals, planErrors } =
+    const { breakerChanges, reconciledUnits, ruleChanges, evictions, leaseUnits, leaseRenewals, planErrors } =
       this.#instruments
     this.attempt(() => {
       breakerChanges.add(0, this.#withBreaker(0, 'open'))
       for (const result of ['charged', 'dropped']) {
         reconciledUnits.add(0, this.#with({ [ATTRIBUTES.reconciliation]: result }))
       }
+      for (const kind of ['block', 'override', 'scale', 'forgetPlan'])
+        ruleChanges.add(0, this.#withRule('set', kind))
       evictions.add(0, this.#settings.attributes)
       leaseUnits.add(0, this.#with({ [ATTRIBUTES.lease]: 'lost' }))
       leaseRenewals.add(0, this.#settings.attributes)
@@ -135,6 +167,10 @@ export class Recorder {
 
   #withBreaker(shard: number, state: string): Attributes {
     return this.#with({ [ATTRIBUTES.breakerState]: state, [ATTRIBUTES.shard]: shard })
+  }
+
+  #withRule(action: string, kind: string): Attributes {
+    return this.#with({ [ATTRIBUTES.ruleAction]: action, [ATTRIBUTES.ruleKind]: kind })
   }
 
   #with(attributes: Attributes): Attributes {

@@ -35,7 +35,7 @@ export interface FastifyStore {
   child(routeOptions: object): FastifyStore
 }
 
-/** What `tollgateStore` returns: the plugin makes its store with it. */
+/** The class that `tollgateStore` returns. The plugin makes its store with it. */
 export interface FastifyStoreConstructor {
   /** @throws {ConfigError} when the plugin is registered with it twice, or one of the plugin's options cannot work */
   new (pluginOptions: object): FastifyStore

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ConfigError, type Decision, type Limiter, type Store } from '@tollgate/core'
-import { atCaller } from '@tollgate/core/store'
+import { atCaller, warn } from '@tollgate/core/store'
 import { Counter } from './counter.js'
 import { hitOf, stateOf, UNREACHABLE, usedOf, type Limited } from './hit.js'
 import { needWindow, quotaOf, refuseBucket } from './limited.js'
@@ -54,6 +54,7 @@ export class TollgateStore {
   readonly localKeys: boolean
   readonly #counter: Counter
   readonly #algorithm: StoreOptions['algorithm']
+  readonly #warns: boolean
   #uses = 0
   #ready: Ready | undefined
   #trouble = new ConfigError('store', 'no middleware has called its init, which sets the limit')
@@ -66,6 +67,7 @@ export class TollgateStore {
     this.localKeys = store.synchronous
     this.#counter = new Counter({ ...backed, windowName: 'windowMs' })
     this.#algorithm = options.algorithm
+    this.#warns = options.warnings ?? true
   }
 
   /**
@@ -85,6 +87,7 @@ export class TollgateStore {
       this.#trouble = error as ConfigError
       throw error
     }
+    if (this.#warns && typeof options.limit === 'function') warn('TOLLGATE_LIMIT_FUNCTION', LIMIT_IS_FUNCTION)
   }
 
   /**
@@ -153,6 +156,10 @@ export class TollgateStore {
     throw this.#trouble
   }
 }
+
+const LIMIT_IS_FUNCTION =
+  'The store does not know a limit that is a function, so refused requests count, too: a client that keeps asking is never let in. ' +
+  'Write a number. For plans, make a middleware for each, with a number, a store and a name of its own, and choose one by request.'
 
 function readyFor(options: HitStoreInit, algorithm: StoreOptions['algorithm']): Ready {
   const { windowMs, limit, skipFailedRequests, skipSuccessfulRequests } = options

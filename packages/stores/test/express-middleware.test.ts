@@ -124,8 +124,10 @@ test('decrement of a key, called by the application, gives one request back and 
   expect(await statusesOf(served, 3)).toEqual([200, 200, 429])
 })
 
-test('a limit that is a function: every request counts, as without Tollgate', async () => {
+test('a limit that is a function: every request counts, as without Tollgate, and a warning says so', async () => {
   let now = START
+  const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  closers.push(() => warned.mockRestore())
   const store = tollgateStore(memoryStore({ now: () => now }))
   const served = await serve(limited(store, { limit: () => 2, standardHeaders: 'draft-7' }))
   expect(await statusesOf(served, 4)).toEqual([200, 200, 429, 429])
@@ -134,6 +136,22 @@ test('a limit that is a function: every request counts, as without Tollgate', as
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
   now += MINUTE
   expect(await statusesOf(served, 1)).toEqual([200])
+  expect(warned.mock.calls).toEqual([
+    [
+      expect.stringMatching(/refused requests count/),
+      expect.objectContaining({ code: 'TOLLGATE_LIMIT_FUNCTION' }),
+    ],
+  ])
+  await serve(limited(tollgateStore(memoryStore(), { warnings: false }), { limit: () => 2 }))
+  expect(warned).toHaveBeenCalledTimes(1)
+})
+
+test('a client that keeps asking is let in again if the limit is a number', async () => {
+  let now = START
+  const served = await serve(limited(tollgateStore(memoryStore({ now: () => now }))))
+  const statuses: number[] = []
+  for (let i = 0; i < 7; i += 1, now += MINUTE / 4) statuses.push(...(await statusesOf(served, 1)))
+  expect(statuses).toEqual([200, 200, 429, 429, 200, 200, 429])
 })
 
 test('a limit of 0 refuses all', async () => {
@@ -250,7 +268,8 @@ test.each([
 describe('what cannot work is refused', () => {
   const refusal = (store: unknown, options: unknown = {}): string => {
     try {
-      tollgateStore(store as Store, options as StoreOptions)
+      const made = tollgateStore(store as Store, options as StoreOptions)
+      closers.push(() => made.shutdown())
       return 'not refused'
     } catch (error) {
       expect(error).toMatchObject({ code: 'ERR_TOLLGATE_CONFIG' })
@@ -280,7 +299,7 @@ describe('what cannot work is refused', () => {
 
   test('two on one client and prefix, without names of their own', () => {
     const store = redisStore(connect(), { prefix: testPrefix() })
-    tollgateStore(store)
+    expect(refusal(store)).toBe('not refused')
     expect(refusal(store)).toMatch(/^name: another limiter without a name already counts in this store/)
     expect(refusal(store, { name: 'login' })).toBe('not refused')
   })

@@ -13,8 +13,8 @@ export interface Filler {
 }
 
 /**
- * Fills a Memcached with the keys of somebody else, over and over. They have the size of Tollgate's counters: Memcached
- * evicts among items of one size.
+ * Fills a Memcached with foreign keys, over and over. They have the size of Tollgate's counters: Memcached evicts among items
+ * of one size.
  *
  * @returns once something was evicted
  */

@@ -33,7 +33,7 @@ export interface Fault {
   readonly isForGood?: boolean
   /** Some calls succeed during it: the breaker need not open, and the store and the policy both answer. */
   readonly isPartial?: boolean
-  /** The store loses counts that the application still knows: it must tell of that. */
+  /** The store loses counts that the application still knows: it must report that. */
   readonly evicts?: boolean
   /** It hits some tenants, and the store goes on for the others. */
   readonly sparesSome?: boolean

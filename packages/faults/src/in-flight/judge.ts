@@ -114,7 +114,7 @@ function stepsOf(runs: readonly Run[]): Step[] {
     .map(({ at, change }) => ({ at, running: (running += change), isBegin: change > 0 }))
 }
 
-/** How many may run when another begins: some more from a disturbance on, until all must be told again. */
+/** How many may run when another begins: more after a disturbance, until all must have been reported again. */
 function allowedAt({ disturbances, processes, withinUs }: Seen, slots: number, at: number): number {
   const before = disturbances.filter(({ from }) => from <= at)
   if (!before.some(({ to }) => at <= to + withinUs)) return slots

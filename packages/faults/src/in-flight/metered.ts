@@ -18,7 +18,7 @@ interface Meter {
   readonly input: PlanInput
   readonly burst: number
   readonly perSecond: number
-  /** What a request may use late, in µs: the slack of a place. */
+  /** How late a place may be used, in µs. */
   readonly slackUs: number
   /** For how long requests hold units that the store may lose, in µs. */
   readonly heldUs: number

@@ -28,12 +28,12 @@ export interface Told {
   readonly longestMs: number
   /** Requests that were never answered. */
   readonly unanswered: number
-  /** Slots that were told again after the store had lost them. */
+  /** Slots that were reported again after the store had lost them. */
   readonly declaredAgain: number
   readonly thrown: readonly string[]
 }
 
-/** What a process told at its end, if it did, and its exit code or signal. */
+/** What a process reported at its end, if it did, and its exit code or signal. */
 export interface Ended {
   readonly told: Told | undefined
   readonly how: number | string
@@ -45,7 +45,7 @@ export interface InFlightWorker {
   readonly notes: string
   /** Resolves once it is connected. */
   readonly ready: Promise<unknown>
-  /** Tells it to end its runs, and then itself. */
+  /** Makes it end its runs, and then itself. */
   end(): void
   readonly ended: Promise<Ended>
 }

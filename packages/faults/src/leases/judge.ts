@@ -83,7 +83,7 @@ export function highestLevel(froms: Float64Array, tos: Float64Array, unitsPerUs:
   return highest
 }
 
-/** A lease that serves nothing for so long, in µs, is held by nobody, or by nobody who needs it. */
+/** A lease that serves nothing for this long, in µs, is held by no process, or by one that does not need it. */
 const IDLE_US = 50_000
 
 /**

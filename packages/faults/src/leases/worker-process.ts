@@ -34,7 +34,7 @@ export interface LeaseWorker {
   /** Resolves once it is connected. */
   readonly ready: Promise<unknown>
   order(order: Order): void
-  /** What it told at its end, and its exit code or signal. */
+  /** What it reported at its end, and its exit code or signal. */
   readonly ended: Promise<{ told: Told; how: number | string }>
 }
 

@@ -37,7 +37,7 @@ const LONGEST_REPLY_MS = 5000
 const MOST_TRIES = 5
 /** The longest that a client should leave a server alone after an error, in ms. */
 const LONGEST_RETRY_MS = 5000
-/** After `failures` errors, the client runs the program `ping`, which can crash the process, and then waits for hours. */
+/** After `failures` errors, the client waits for hours, and then runs the program `ping`, which can crash the process. */
 const FEWEST_FAILURES = 1e6
 
 /** Reaches Memcached through the package memcached, which sends text commands one by one, over a pool of connections. */

@@ -7,15 +7,15 @@ import {
   type RefundPart,
   type RefundRequest,
 } from '@tollgate/core/store'
-import type { Run } from './batch.js'
+import type { Run } from '../batch.js'
 import { RESET } from './cell-value.js'
 import { changeCounter, needNoError } from './change-counter.js'
-import type { Command } from './clients/port.js'
+import type { Command } from '../clients/port.js'
 import { countsAfterUs } from './counted-window.js'
 import type { Counter } from './counter.js'
 import type { Counters } from './counters.js'
-import { timeToLive, type Layout } from './layout.js'
-import type { Moment } from './load.js'
+import { timeToLive, type Layout } from '../layout.js'
+import type { Moment } from '../load.js'
 
 /** What an id stands for while its units are on their way back. */
 const UNDER_WAY = '?'

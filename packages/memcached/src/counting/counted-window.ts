@@ -9,7 +9,10 @@ export interface CountedWindow {
   readonly endUs: number
 }
 
-/** The window that a time is in. Fixed windows begin at multiples of their length: Memcached cannot tell when one was opened. */
+/**
+ * The window that a time is in. Fixed windows begin at multiples of their length: Memcached does not record when one was
+ * opened.
+ */
 export function windowAt(limit: CompiledLimit, params: Params, nowUs: number): CountedWindow {
   if (limit.algorithm === 'calendar-window') return calendarWindowAt(params, nowUs)
   const { windowUs = 1 } = params

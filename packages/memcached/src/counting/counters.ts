@@ -1,6 +1,6 @@
 import type { CompiledLimit } from '@tollgate/core/store'
 import { Counter } from './counter.js'
-import type { Layout } from './layout.js'
+import type { Layout } from '../layout.js'
 
 /**
  * The counters that this process knows. They are kept in two halves: when the recent half is full, the older one is

@@ -1,9 +1,9 @@
 /**
- * What stands in a counter of Memcached: the units used in one window, and a number drawn when the counter was made. Both
- * in one number of 53 bits, since one command must change and return them.
+ * The value of a counter in Memcached: the units used in one window, and a number drawn when the counter was made. Both are in
+ * one number of 53 bits, since one command must change and return them.
  *
- * By the drawn number a process sees that a counter which it knows was lost and made anew. Units may go below 0: when a
- * counter was lost between a request and its refund. The number then still belongs to the same draw.
+ * The drawn number shows a process that a counter it knows was lost and made again. Units go below 0 if a counter is lost
+ * between a request and its refund. The value then still has the same draw.
  */
 const SPAN = 2 ** 40
 /** The value of no units. What is below it is less than none. */

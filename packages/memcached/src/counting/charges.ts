@@ -7,15 +7,15 @@ import {
   type StoreError,
   type Usage,
 } from '@tollgate/core/store'
-import type { LoadedLimit, Run } from './batch.js'
+import type { LoadedLimit, Run } from '../batch.js'
 import { encodeCell, MOST_UNITS, newDraw } from './cell-value.js'
 import { needNoError } from './change-counter.js'
-import type { Command } from './clients/port.js'
+import type { Command } from '../clients/port.js'
 import type { Counter } from './counter.js'
 import type { Counters } from './counters.js'
 import { countsAfterUs, remainingOf, resetOf } from './counted-window.js'
-import { timeToLive, type Layout } from './layout.js'
-import { Load, type Moment } from './load.js'
+import { timeToLive, type Layout } from '../layout.js'
+import { Load, type Moment } from '../load.js'
 
 /** A limit, and the units used of it. */
 interface Charged extends LoadedLimit {

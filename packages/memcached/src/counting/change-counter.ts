@@ -1,15 +1,15 @@
 import { StoreError } from '@tollgate/core/store'
-import type { Run } from './batch.js'
+import type { Run } from '../batch.js'
 import { encodeCell, type CellValue } from './cell-value.js'
-import type { Looked, Reply } from './clients/port.js'
-import { valueOf, type Place } from './load.js'
+import type { Looked, Reply } from '../clients/port.js'
+import { valueOf, type Place } from '../load.js'
 
-/** So often others may write a counter between a look at it and the change. */
+/** How often others may write a counter between a read and the change. */
 const MOST_TRIES = 64
 
 /**
- * Changes a counter by what it holds, if nobody writes it meanwhile; else again. Units that go back must not be subtracted
- * without looking: two who do it at once could make a counter less than nothing, and let in more than the quota.
+ * Reads a counter and changes it. If others wrote it in between, tries again. Units that go back must not be subtracted without
+ * a read: two processes at once could bring a counter below 0, and let in more than the quota.
  *
  * @param change what it is to hold; undefined: it stays as it is
  * @throws {StoreError} when the server failed, or others never stopped writing

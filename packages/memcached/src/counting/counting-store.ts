@@ -9,18 +9,18 @@ import {
   type StoreListener,
   type StoreRequest,
 } from '@tollgate/core/store'
-import { Batch } from './batch.js'
+import { Batch } from '../batch.js'
 import { LARGEST_QUOTA } from './cell-value.js'
 import { Charges } from './charges.js'
-import type { Command, MemcachedPort } from './clients/port.js'
-import { CommonClock } from './clock.js'
+import type { Command, MemcachedPort } from '../clients/port.js'
+import { CommonClock } from '../clock.js'
 import { ALGORITHMS } from './counted-window.js'
 import { Counters } from './counters.js'
-import { storeErrorOf } from './errors.js'
+import { storeErrorOf } from '../errors.js'
 import { GiveBacks } from './give-backs.js'
-import { Layout, longestTtlMs } from './layout.js'
-import type { Moment } from './load.js'
-import { comparing, synced, type Shard } from './shard.js'
+import { Layout, longestTtlMs } from '../layout.js'
+import type { Moment } from '../load.js'
+import { comparing, synced, type Shard } from '../shard.js'
 
 export interface CountingStoreOptions {
   readonly prefix: string
