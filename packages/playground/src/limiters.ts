@@ -30,6 +30,9 @@ export function readLimits(text: string): string[] {
   return parts.map((part) => part.trim().replace(/^(['"`])(.*)\1$/, '$2')).filter((part) => part !== '')
 }
 
+/** The most limits of a scene: every request is counted against each of them, and links can hold any number. */
+export const MOST_LIMITS = 20
+
 /** Scenes begin here: midnight, so that windows of the clock begin with the scene. */
 const BEGIN = Date.UTC(2030, 0, 1)
 const CLIENT = 'client'
@@ -49,6 +52,9 @@ export class Tollgate {
     if (limits.length === 0 || none !== undefined) {
       const given = none ? `'${none}' counts nothing, so there is nothing to show here` : 'there is none'
       throw new ConfigError('limit', `${given}; type one such as 100/min`)
+    }
+    if (limits.length > MOST_LIMITS) {
+      throw new ConfigError('limit', `a scene has at most ${MOST_LIMITS}, and this has ${limits.length}`)
     }
     const store = Object.assign(memoryStore({ now: () => this.#nowMs }), { defaultAlgorithm: algorithm })
     this.#limiter = createLimiter({ limit: limits, store, warnings: false })

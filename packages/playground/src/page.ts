@@ -1,6 +1,7 @@
 // The page: shows a run at a time, moves the time, and reads the settings.
 import { ALGORITHMS, type Algorithm } from './limiters.ts'
 import { html, LaneView } from './lane-view.ts'
+import { followMode } from './mode.ts'
 import { seamsOf, tallestOf, WIDTH, xOf } from './picture.ts'
 import { arrivedBy, nextAnswer, standingAt, type Run } from './run.ts'
 import { FIRST, hashOf, runOf, sceneOf, trafficText, type Scene } from './scene.ts'
@@ -126,7 +127,7 @@ function step(): void {
 /** Shows a scene when its last request has come. If it is wrong, the last right one stays, with what would be right. */
 function change(changed: Partial<Scene>): void {
   scene = { ...scene, ...changed }
-  history.replaceState(null, '', hashOf(scene) || location.pathname + location.search)
+  keepInAddress()
   showSettings()
   showMistake()
   try {
@@ -140,6 +141,19 @@ function change(changed: Partial<Scene>): void {
   tallest = tallestOf(run)
   buildLanes()
   moveTo(run.lastMs)
+}
+
+/** The link that holds all settings. */
+function linkOf(one: Scene): string {
+  return location.href.replace(/#.*$/s, '') + hashOf(one)
+}
+
+function keepInAddress(): void {
+  try {
+    history.replaceState(null, '', linkOf(scene))
+  } catch {
+    // Safari allows 100 changes in ten seconds, and a held key makes more. The next change is kept.
+  }
 }
 
 function showMistake(error?: Error): void {
@@ -206,25 +220,17 @@ function listen(): void {
 async function copyLink(): Promise<void> {
   const copied = byId('copied')
   try {
-    await navigator.clipboard.writeText(location.href)
+    await navigator.clipboard.writeText(linkOf(scene))
     copied.textContent = 'The link holds all settings.'
   } catch {
     copied.textContent = 'Copy it from the address bar: it holds all settings.'
   }
 }
 
-/** Within a site made with VitePress, the theme that was chosen there. */
-function takeTheme(): void {
-  try {
-    const chosen = localStorage.getItem('vitepress-theme-appearance')
-    if (chosen === 'dark' || chosen === 'light') document.documentElement.dataset['theme'] = chosen
-  } catch {
-    // Without storage the theme of the system holds.
-  }
-}
-
 const linked = sceneOf(location.hash)
-takeTheme()
+followMode(byId('mode'))
+// A page that was opened as a file has no site around it.
+if (location.protocol === 'file:') document.documentElement.dataset['alone'] = ''
 buildSettings()
 listen()
 // Something stands there even if the link is wrong.

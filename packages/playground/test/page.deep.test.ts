@@ -139,9 +139,24 @@ test('it also works when it is opened as a file, with the link of a scene', asyn
   page.on('pageerror', (error) => troubles.push(error.message))
   await page.goto(`file://${join(dist, 'index.html')}#traffic=flood`)
   expect(await page.getByLabel('One flood').isChecked()).toBe(true)
+  expect(await page.getByRole('navigation').getByRole('link').allInnerTexts()).toEqual(['GitHub'])
   await page.getByLabel('Steady').check()
   expect(page.url()).toMatch(/#traffic=steady$/)
   expect((await table())['Tollgate']?.[3]).toBe(100)
+})
+
+test('the switch changes the mode, which stays chosen, also for the site', async () => {
+  await open({ scheme: 'light' })
+  const paper = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  const light = await paper()
+  const toggle = page.getByRole('switch', { name: 'Dark mode' })
+  await toggle.click()
+  expect(await paper()).not.toBe(light)
+  expect(await page.evaluate(() => localStorage.getItem('vitepress-theme-appearance'))).toBe('dark')
+  await page.reload()
+  expect([await toggle.isChecked(), (await paper()) === light]).toEqual([true, false])
+  await toggle.click()
+  expect([await toggle.isChecked(), await paper()]).toEqual([false, light])
 })
 
 test.each([
@@ -215,6 +230,25 @@ test('a link holds all settings', async () => {
   expect(await page.locator('.worst').allInnerTexts()).toEqual(['199', '199', '100'])
 })
 
+test('what is typed is shown, even if the browser no longer lets the page change its address', async () => {
+  await open()
+  await page.evaluate(() => {
+    history.replaceState = () => {
+      throw new DOMException('100 times per 10 seconds', 'SecurityError')
+    }
+    const copied: string[] = []
+    Object.assign(globalThis, { copied })
+    navigator.clipboard.writeText = async (text) => void copied.push(text)
+  })
+  await page.getByLabel('Limit', { exact: true }).fill('50/min')
+  expect(await page.locator('#headline').innerText()).toContain('Tollgate lets 50 in')
+  await page.getByRole('button', { name: 'Copy link' }).click()
+  await page.locator('#copied', { hasText: 'all settings' }).waitFor()
+  expect(await page.evaluate(() => (globalThis as unknown as { copied: string[] }).copied)).toEqual([
+    `${origin}/playground/#limit=50%2Fmin`,
+  ])
+})
+
 test('a mistake is explained in the words of Tollgate, and the picture stays', async () => {
   await open({ hash: '#limit=100%2Ffortnight' })
   const error = page.locator('#limit-error')
@@ -232,7 +266,7 @@ test('a mistake is explained in the words of Tollgate, and the picture stays', a
 test('everything works with the keyboard alone', async () => {
   await open()
   const reached: string[] = []
-  for (let i = 0; i < 18; i += 1) {
+  for (let i = 0; i < 22; i += 1) {
     await page.keyboard.press('Tab')
     reached.push(
       await page.evaluate(() => document.activeElement?.id || document.activeElement?.className || ''),
@@ -240,6 +274,7 @@ test('everything works with the keyboard alone', async () => {
   }
   expect(reached).toEqual(
     expect.arrayContaining([
+      'mode',
       'run',
       'step',
       'rewind',

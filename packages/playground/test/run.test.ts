@@ -206,3 +206,13 @@ test('the traffic starts from what a limit says, whatever is left over', () => {
     )
   expect(() => runOf({ ...FIRST, limit: '5000000/month' })).toThrow(/at most 40000/)
 })
+
+test('a scene has at most twenty limits: a link with thousands would make the page hang', () => {
+  const limitsOf = (count: number): string =>
+    Array.from({ length: count }, (_, i) => `${100 + i}/${i + 1}s`).join(', ')
+  expect(runOf({ ...FIRST, limit: limitsOf(20) }).limits).toHaveLength(20)
+  for (const count of [21, 3000])
+    expect(() => runOf({ ...FIRST, limit: limitsOf(count) })).toThrow(
+      `limit: a scene has at most 20, and this has ${count}`,
+    )
+})

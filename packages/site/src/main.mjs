@@ -21,3 +21,4 @@ try {
   process.exit(1)
 }
 if (values.serve) serve(folder, Number(values.port))
+else process.stdout.write(`The site is in ${folder}. It needs a server: npm run site -- --serve shows it.\n`)

@@ -10,6 +10,27 @@ export interface Readme {
   readonly picture: { readonly name: string; readonly alt: string } | undefined
 }
 
+/** A table of a page: the texts of its cells, in markdown. */
+export interface Table {
+  /** What heads each column; empty for one that says what a row is about. */
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** Reads a table of markdown. */
+export function tableOf(markdown: string): Table {
+  const [columns = [], , ...rows] = markdown
+    .trim()
+    .split('\n')
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+  return { columns, rows }
+}
+
 /** @throws {Error} when the README has no paragraph or no program to begin with */
 export function readmeOf(text: string): Readme {
   const [, summary] = /^# .+\n+([^#`|![<\s][\s\S]*?)\n\n/m.exec(text) ?? []

@@ -1,9 +1,16 @@
 import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { defineConfig, type DefaultTheme, type MarkdownRenderer, type UserConfig } from 'vitepress'
+import {
+  defineConfig,
+  type DefaultTheme,
+  type MarkdownEnv,
+  type MarkdownRenderer,
+  type UserConfig,
+} from 'vitepress'
 import { addressOf, anchorOf, deadLinksIn, fileFor, GITHUB, siteLink } from './links.ts'
 import { writeForModels } from './llms.ts'
 import { INDEX, navigationOf, type Section } from './navigation.ts'
+import { dressPictures } from './pictures.ts'
 import { readmeOf } from './readme.ts'
 
 /** The repository. The site is always built from there. */
@@ -11,6 +18,10 @@ const root = resolve(process.cwd())
 const here = join(root, 'packages/site')
 const sections = navigationOf(root)
 const { summary } = readmeOf(readFileSync(join(root, 'README.md'), 'utf8'))
+
+const font = (name: string): string =>
+  join(here, `node_modules/@fontsource-variable/${name}/files/${name}-latin-wght-normal.woff2`)
+const FONTS = { text: font('schibsted-grotesk'), code: font('jetbrains-mono') }
 
 /** What other packages and pages make for the site: folders of the repository, and where they stand on the site. */
 const COPIES = [
@@ -68,7 +79,10 @@ export const config: UserConfig<DefaultTheme.Config> = defineConfig({
     search: {
       provider: 'local',
       // With the text, results show where a word stands.
-      options: { miniSearch: { options: { storeFields: ['title', 'titles', 'text'] } as object } },
+      options: {
+        miniSearch: { options: { storeFields: ['title', 'titles', 'text'] } as object },
+        _render: async (source, env, md) => searchable(await md.renderAsync(source, env), env),
+      },
     },
     socialLinks: [{ icon: 'github', link: GITHUB, ariaLabel: 'Tollgate on GitHub' }],
     editLink: { pattern: `${GITHUB}/edit/main/:path`, text: 'Edit this page on GitHub' },
@@ -80,17 +94,34 @@ export const config: UserConfig<DefaultTheme.Config> = defineConfig({
     const section = sections.find(({ entries }) => entries.some((entry) => entry.link === link))
     const entry = section?.entries.find((one) => one.link === link)
     const above = section && { title: section.title, link: `${addressOf(INDEX)}#${anchorOf(section.title)}` }
+    if (hasWideTable(readFileSync(join(root, page.filePath), 'utf8'))) {
+      page.frontmatter = { ...page.frontmatter, aside: false, pageClass: 'wide' }
+    }
     return { description: entry?.description || page.description, section: above }
   },
   buildEnd({ outDir }) {
     for (const { from, to } of COPIES) {
       if (existsSync(join(root, from))) cpSync(join(root, from), join(outDir, to), { recursive: true })
     }
+    dressPictures(outDir, FONTS)
     writeForModels(root, outDir, summary)
     const dead = deadLinksIn(outDir)
     if (dead.length > 0) throw new Error(`Dead links:\n${dead.join('\n')}`)
   },
 })
+
+/** Whether a page has a table of more columns than fit beside the outline. */
+function hasWideTable(text: string): boolean {
+  return /^\|(?:[^|\n]*\|){6,}$/m.test(text)
+}
+
+/** What the search finds in a page: no labels of code, and a space where a block ends. */
+function searchable(html: string, { frontmatter }: MarkdownEnv): string {
+  if (frontmatter?.['search'] === false) return ''
+  return html
+    .replaceAll(/<span class="lang">[^<]*<\/span>/g, '')
+    .replaceAll(/<\/(?:p|li|t[dhr]|pre|div|summary)>/g, '$& ')
+}
 
 function topOf([first]: readonly Section[]): DefaultTheme.NavItem[] {
   const start = first?.entries[0]

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { addressOf, anchorOf, deadLinksIn, siteLink } from '../src/links.ts'
 import { navigationOf, pagesOf } from '../src/navigation.ts'
-import { readmeOf } from '../src/readme.ts'
+import { readmeOf, tableOf } from '../src/readme.ts'
 
 const root = resolve(__dirname, '../../..')
 const folders: string[] = []
@@ -122,4 +122,11 @@ test('the home page finds what it shows of a README', () => {
   })
   expect(readmeOf(`# T\n\nOne.\n\n${program}\n`)).toMatchObject({ comparison: undefined, picture: undefined })
   expect(() => readmeOf('# T\n\nOne.\n')).toThrow('README.md must begin with a paragraph')
+})
+
+test('a table is read cell by cell', () => {
+  expect(tableOf('|  | A | `b` |\n| --- | --- | --- |\n| one | 1 \\| 2 | |\n')).toEqual({
+    columns: ['', 'A', '`b`'],
+    rows: [['one', '1 \\| 2', '']],
+  })
 })

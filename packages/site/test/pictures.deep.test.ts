@@ -3,14 +3,19 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { findChromium } from '@tollgate/testing/browser'
 import { chromium, type Browser } from 'playwright-core'
+import { dressed } from '../src/pictures.ts'
 
 const docs = resolve(__dirname, '../../../docs')
 const drawings = readdirSync(docs, { recursive: true, encoding: 'utf8' }).filter((name) =>
   name.endsWith('.svg'),
 )
 
-/** How wide a picture is on a phone of 375 pixels, and on a desktop of 1280. */
-const WIDTHS = [327, 628]
+/** How wide a picture is on a phone of 375 pixels, and on a desktop. */
+const WIDTHS = [327, 640]
+
+const font = (name: string): string =>
+  resolve(__dirname, `../node_modules/@fontsource-variable/${name}/files/${name}-latin-wght-normal.woff2`)
+const FONTS = { text: font('schibsted-grotesk'), code: font('jetbrains-mono') }
 
 let browser: Browser
 beforeAll(async () => {
@@ -62,8 +67,16 @@ async function clashesIn(svg: string, width: number): Promise<string[]> {
 
 test.each(drawings)('the texts of %s have room on a phone and on a desktop', async (name) => {
   const svg = readFileSync(join(docs, name), 'utf8')
-  for (const width of WIDTHS)
-    expect({ width, clashes: await clashesIn(svg, width) }).toEqual({ width, clashes: [] })
+  for (const one of [svg, dressed(svg, FONTS)])
+    for (const width of WIDTHS)
+      expect({ width, clashes: await clashesIn(one, width) }).toEqual({ width, clashes: [] })
+})
+
+test('on the site they have its colours and fonts, and another picture is refused', () => {
+  const svg = dressed(readFileSync(join(docs, 'pictures/seam.svg'), 'utf8'), FONTS)
+  expect(svg).toMatch(/--card: #0e1413;[\s\S]*17px 'page text', system-ui/)
+  expect(svg).not.toMatch(/#0d1117|#d0d7de/)
+  expect(() => dressed('<svg/>', FONTS)).toThrow('a picture has no --card: #ffffff;')
 })
 
 test('the check sees texts that cross, and one that leaves the card', async () => {

@@ -1,4 +1,5 @@
 // The built site, in a real Chromium: what every page has to be, and the tests of these checks on pages that are bad.
+import { eventually } from '@tollgate/testing'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -31,6 +32,7 @@ const CHOSEN = [
   '/operations/redis',
   '/reference/errors',
   '/compare/benchmarks',
+  '/compare/features',
   '/migrate-from/express-rate-limit',
   '/no-such-page',
 ]
@@ -195,6 +197,63 @@ test('the search finds a page by keyboard, without another host', async () => {
     return opened.faults
   })
   expect(faults).toEqual([])
+})
+
+/** What the search finds, as `path › title` and the excerpt. */
+async function found(page: Page, query: string): Promise<{ title: string; excerpt: string }[]> {
+  const box = page.getByRole('combobox')
+  // The page does not hear keys before its script has run.
+  await eventually(async () => {
+    if (!(await box.isVisible())) await page.keyboard.press('Control+k')
+    return box.isVisible()
+  })
+  await box.fill(query)
+  const results = page.locator('#search-results li')
+  await results.first().waitFor()
+  const all = await results.evaluateAll((items) =>
+    items.map((item) => ({
+      title: [...item.querySelectorAll('.above')].map((one) => `${one.textContent} › `).join(''),
+      name: item.querySelector('.title')?.textContent ?? '',
+      excerpt: item.querySelector('.excerpt')?.textContent ?? '',
+    })),
+  )
+  await page.keyboard.press('Escape')
+  return all.map(({ title, name, excerpt }) => ({ title: title || name, excerpt }))
+}
+
+test('small words do not decide what the search finds first, and excerpts have no labels of code', async () => {
+  await withPage({ viewport: DESKTOP, reducedMotion: 'reduce' }, async ({ page }) => {
+    await open(page, '/')
+    const [first] = await found(page, 'charge tokens after response')
+    expect(first?.title).toMatch(/token|Costs known late/i)
+    const [limits] = await found(page, 'retry after header')
+    expect(limits?.title).toMatch(/headers/i)
+    const all = [...(await found(page, 'redisStore')), ...(await found(page, 'npm install'))]
+    const glued = all.filter(({ excerpt }) =>
+      /\b(?:jsimport|shnpm|typescript(?:interface|type))/.test(excerpt),
+    )
+    expect(glued).toEqual([])
+    const api = await found(page, 'tollgate/core')
+    expect(api.filter(({ title }) => /(@tollgate\/\w+) › \1(?: |$)/.test(title))).toEqual([])
+  })
+})
+
+test('a wide table fits a desktop, and on a phone the comparison of the home page has all its cells', async () => {
+  await withPage({ viewport: DESKTOP, reducedMotion: 'reduce' }, async ({ page }) => {
+    await open(page, '/compare/features')
+    const cut = await page
+      .locator('.vp-doc table')
+      .evaluateAll((tables) => tables.filter((one) => one.scrollWidth > one.clientWidth + 1).length)
+    expect(cut).toBe(0)
+    await page.setViewportSize(PHONE)
+    await open(page, '/')
+    const cells = page.getByRole('table').getByRole('row').last().getByRole('cell')
+    expect(await cells.count()).toBe(3)
+    for (const cell of await cells.all()) {
+      const { x, width } = (await cell.boundingBox()) ?? { x: NaN, width: NaN }
+      expect([x >= 0, x + width <= PHONE.width]).toEqual([true, true])
+    }
+  })
 })
 
 test('the first stop of the keyboard skips to the content, and the mode stays chosen', async () => {
