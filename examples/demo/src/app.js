@@ -33,7 +33,7 @@ export function createApp({ limiter, tenants, trustProxy = false }) {
     // Nobody for an unknown key: made-up keys count by the client's address, on the default plan.
     identify: (req) => tenants.get(req.get('x-api-key')),
   })
-  // Said at the route, and not by its path, which clients can write in several ways. Such routes stand above the limiter.
+  // Said at the route, and not by its path, which clients can write in several ways. Such routes go above the limiter.
   app.get('/report', limit.route({ cost: 60 }), (req, res) => {
     res.json({ report: `this one costs ${req.rateLimit.cost} units` })
   })

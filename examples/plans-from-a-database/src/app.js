@@ -12,7 +12,7 @@ const { PORT = '3000', REDIS_URL } = process.env
 const redis = REDIS_URL
   ? new Redis(REDIS_URL, {
       autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
-      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
+      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again only seconds after it is back
     })
   : undefined
 const store = redis ? redisStore(redis) : memoryStore()
@@ -39,7 +39,8 @@ app.post('/upgrade', (req, res) => {
     res.status(404).json({ error: 'no such tenant' })
     return
   }
-  limiter.forgetPlan(id) // so that the next request is on the new plan
+  // So that the next request is on the new plan, in all instances. In this one that is so even while Redis is down.
+  limiter.forgetPlan(id, { everywhere: true }).catch((error) => console.error(error.message))
   res.json({ id, plan: 'pro' })
 })
 app.use(rateLimit({ limiter, identify: tenantOf }))

@@ -10,7 +10,7 @@ const { PORT = '3000', REDIS_URL } = process.env
 const redis = REDIS_URL
   ? new Redis(REDIS_URL, {
       autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
-      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
+      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again only seconds after it is back
     })
   : undefined
 const store = redis ? redisStore(redis) : memoryStore()
@@ -50,7 +50,7 @@ app.use((req, res, next) => {
   if (req.tenant) next()
   else res.status(401).json({ error: 'unknown key' })
 })
-// Routes with limits of their own stand above the limiter of all others, which does not count them again.
+// Routes with limits of their own go above the limiter of all others, which does not count them again.
 // Searches have counters of their own, with the limits of the plan.
 app.get('/search', limit.route({ group: 'search' }), (_req, res) => res.json({ found: 0 }))
 // Exports count against the plan, and against a limit on top.

@@ -10,7 +10,7 @@ const { PORT = '3000', REDIS_URL } = process.env
 const redis = REDIS_URL
   ? new Redis(REDIS_URL, {
       autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
-      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
+      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again only seconds after it is back
     })
   : undefined
 const store = redis ? redisStore(redis) : memoryStore()

@@ -11,7 +11,7 @@ const { PORT = '3000', REDIS_URL } = process.env
 const redis = REDIS_URL
   ? new Redis(REDIS_URL, {
       autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
-      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
+      retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again only seconds after it is back
     })
   : undefined
 const store = redis ? redisStore(redis) : memoryStore()
@@ -44,7 +44,7 @@ const limit = rateLimit({
 })
 
 const open = new Router().get('/health', (ctx) => (ctx.body = 'ok'))
-// Routes with limits of their own stand above the limiter of all others, which does not count them again.
+// Routes with limits of their own go above the limiter of all others, which does not count them again.
 const ofTheirOwn = new Router()
   // Searches have counters of their own, with the limits of the plan.
   .get('/search', limit.route({ group: 'search' }), (ctx) => (ctx.body = { found: 0 }))

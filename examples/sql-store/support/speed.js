@@ -31,7 +31,7 @@ const stores = { memory: memoryStore() }
 if (REDIS_URL) {
   const redis = new Redis(REDIS_URL, {
     autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
-    retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
+    retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again only seconds after it is back
   })
   closing.push(() => redis.disconnect())
   stores.Redis = redisStore(redis, { prefix: `speed-${process.pid}` })

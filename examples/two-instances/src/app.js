@@ -4,19 +4,35 @@ import { createLimiter, rateLimit, redisStore } from '@tollgate/express'
 import express from 'express'
 import { Redis } from 'ioredis'
 
-const { PORT = '3000', REDIS_URL = 'redis://127.0.0.1:6379' } = process.env
+const { PORT = '3000', REDIS_URL = 'redis://127.0.0.1:6379', OPERATOR_KEY } = process.env
 
 const redis = new Redis(REDIS_URL, {
   autoResendUnfulfilledCommands: false, // or a lost connection can count requests twice
-  retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again seconds after it is back
+  retryStrategy: (times) => Math.min(50 * times, 250), // or Redis is used again only seconds after it is back
 })
 const store = redisStore(redis)
 const limiter = createLimiter({ limit: '100/min', store, onStoreFailure: 'closed' })
 
 // In your app: a look-up in your database. A request with an unknown key counts against the client's address.
-const tenants = new Map([['key-of-acme', 'acme']])
+const tenants = new Map([
+  ['key-of-acme', 'acme'],
+  ['key-of-globex', 'globex'],
+])
 
 const app = express()
+// Rules: each holds in this process at once, and in the others within about a second. In your app: your operators' log-in.
+app.use('/operators', (req, res, next) => {
+  if (OPERATOR_KEY && req.get('x-operator-key') === OPERATOR_KEY) next()
+  else res.sendStatus(404)
+})
+app.post('/operators/block/:id', async (req, res) => {
+  const { kind, of, until } = await limiter.block(req.params.id, { for: '1h', by: 'ops' })
+  res.json({ kind, of, until })
+})
+app.post('/operators/double/:id', async (req, res) => {
+  const { kind, of, until } = await limiter.override(req.params.id, { factor: 2, for: '1h', by: 'ops' })
+  res.json({ kind, of, until })
+})
 app.use(rateLimit({ limiter, identify: (req) => tenants.get(req.get('x-api-key') ?? '') }))
 app.get('/', (_req, res) => {
   res.json({ pid: process.pid })
