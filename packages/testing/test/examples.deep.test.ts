@@ -18,7 +18,7 @@ import { promisify } from 'node:util'
 import { testRedisUrl } from '../src/index.ts'
 
 const folder = resolve(__dirname, '../../../examples')
-/** Tested elsewhere: `npm start -- --once` runs the demo, and two-instances does not end by itself. */
+/** Tested elsewhere: `npm start -- --once` runs the demo, and two-instances, which needs Redis, has a test of its own. */
 const TESTED_ELSEWHERE = ['demo', 'two-instances']
 const names = readdirSync(folder).filter(
   (name) => !TESTED_ELSEWHERE.includes(name) && existsSync(join(folder, name, 'try.js')),
@@ -100,6 +100,15 @@ test.each(copied)(
     }
   },
 )
+
+test("two-instances let through what the plan says, and keep each other's rules", async () => {
+  const env = { ...process.env, REDIS_URL: testRedisUrl(), EXAMPLE_OPTIONS: '{"deadlineMs":10000}' }
+  const cwd = join(folder, 'two-instances')
+  const { stdout } = await promisify(execFile)(process.execPath, ['try.js'], { cwd, env })
+  expect(stdout).toMatch(/in turn: 100 passed,$/m)
+  expect(stdout).toMatch(/^acme doubled .*: 200\/min at the second after \d+ ms\.$/m)
+  expect(stdout).toMatch(/^globex blocked .*: 403 at the second after \d+ ms\.$/m)
+})
 
 test('there are examples to run', () => {
   expect(names).toEqual(

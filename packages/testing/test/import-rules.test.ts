@@ -95,6 +95,8 @@ const FORBIDDEN: readonly Import[] = [
   ['stores/src/c.ts', '../../core/src/limiter.js'],
   ['core/src/index.ts', 'node:fs'],
   ['core/src/adapter.ts', 'express'],
+  ['core/src/testing/e.ts', 'vitest'],
+  ['core/src/testing/f.ts', 'node:test'],
 ]
 
 const ALLOWED: readonly Import[] = [
@@ -122,6 +124,7 @@ const ALLOWED: readonly Import[] = [
   ['stores/src/f.ts', './counter.js'],
   ['core/src/store.ts', './stores/contract.js'],
   ['core/src/limiter/f.ts', '../features/leases/lease-reporter.js'],
+  ['core/src/testing/g.ts', '../limiter/create-limiter.js'],
   ['core/test/laws/f.ts', '../../src/stores/memory/memory-store.js'],
 ]
 

@@ -1,4 +1,5 @@
 // What holds of each page on migrating: both programs of a pair, asked the same over HTTP, answer the same.
+import { isDeepStrictEqual } from 'node:util'
 import { pairsOf, type Block } from './page-programs.ts'
 
 /** Requests to an application, one after another. */
@@ -8,7 +9,16 @@ export interface Asker {
 }
 
 export function askerAt(url: string): Asker {
-  const ask: Asker['ask'] = (path = '', init = {}) => fetch(new URL(path, url), init)
+  const ask: Asker['ask'] = async (path = '', init = {}) => {
+    try {
+      return await fetch(new URL(path, url), init)
+    } catch (error) {
+      // If a machine stalls for some seconds, the server closes an idle connection just as it is used again.
+      const { code = '' } = ((error as Error).cause ?? {}) as { code?: string }
+      if (!['ECONNRESET', 'UND_ERR_SOCKET'].includes(code)) throw error
+      return fetch(new URL(path, url), init)
+    }
+  }
   return {
     ask,
     statuses: async (count, path, init) => {
@@ -20,6 +30,20 @@ export function askerAt(url: string): Asker {
       }
       return all
     },
+  }
+}
+
+/** A play that takes longer than this, in ms, is slow, and a window may have ended in it. */
+const SLOW_MS = 1000
+const MOST_PLAYS = 6
+
+/** What a play saw. If a slow one saw something unexpected, it is played again, since a window may have ended in it. */
+export async function playInWindows<T>(play: () => Promise<T>, expected: unknown): Promise<T> {
+  for (let plays = 1; ; plays += 1) {
+    const begunMs = performance.now()
+    const seen = await play()
+    const isSlow = performance.now() - begunMs > SLOW_MS
+    if (!isSlow || plays === MOST_PLAYS || isDeepStrictEqual(seen, expected)) return seen
   }
 }
 
@@ -74,7 +98,7 @@ export function migrationContract<Running>(
       ['after', after],
     ])('%s', async (_, program) => {
       const { ask, expected } = scenarios[heading] as Scenario<Running>
-      expect(await ask(await serve(program))).toEqual(expected)
+      expect(await playInWindows(async () => ask(await serve(program)), expected)).toEqual(expected)
     })
   })
 }

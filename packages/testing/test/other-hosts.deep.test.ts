@@ -109,8 +109,8 @@ test.each(blocks.map((block): [number, Block] => [block.line, block]))(
     expect((await fetch(url)).status).toBe(200)
     const denied = await fetch(url)
     expect(denied.status).toBe(429)
-    expect(denied.headers.get('ratelimit')).toMatch(/^"minute";r=0;t=(59|60)$/)
-    expect(denied.headers.get('retry-after')).toMatch(/^(59|60)$/)
+    expect(denied.headers.get('ratelimit')).toMatch(/^"minute";r=0;t=[1-6]?\d$/)
+    expect(denied.headers.get('retry-after')).toMatch(/^[1-6]?\d$/)
     expect(denied.headers.get('cache-control')).toBe('no-store')
     // Nest sends any thrown value as plain JSON.
     const type = block.code.includes('HttpException')

@@ -5,7 +5,8 @@ import Fastify, { type FastifyPluginAsync } from 'fastify'
 import { Redis } from 'ioredis'
 import Koa, { type Middleware } from 'koa'
 import { RateLimiterMemory, RateLimiterRedis, RLWrapperTimeouts } from 'rate-limiter-flexible'
-import { serveHandler, startRedis, type RedisServer } from '../src/index.ts'
+import { textOf } from './docs-pages.ts'
+import { serveHandler, SOON_MS, startRedis, type RedisServer } from '../src/index.ts'
 
 const open: (() => unknown)[] = []
 let server: RedisServer
@@ -86,8 +87,24 @@ test.each(Object.entries(OTHERS))('%s waits while Redis hangs, Tollgate answers'
 test('RLWrapperTimeouts of rate-limiter-flexible bounds the wait', async () => {
   const limiter = new RateLimiterRedis({ ...OPTIONS, storeClient: connect() })
   const wrapped = new RLWrapperTimeouts({ limiter, timeoutMs: 50 })
-  await wrapped.consume('key')
+  // Without a bound: a slow machine may need longer to connect.
+  await limiter.consume('key')
   server.pause()
   await expect(wrapped.consume('key')).rejects.toThrow('timed out')
   server.resume()
+})
+
+test('the client bounds the wait of rate-limiter-flexible, if it times out', async () => {
+  const storeClient = new Redis(server.url, { commandTimeout: SOON_MS, retryStrategy: () => 50 })
+  storeClient.on('error', () => {})
+  open.push(() => storeClient.disconnect())
+  const limiter = new RateLimiterRedis({ ...OPTIONS, storeClient })
+  await limiter.consume('key')
+  server.pause()
+  await expect(limiter.consume('key')).rejects.toThrow('timed out')
+  server.resume()
+  const [, row = ''] = /^\| Redis hangs \|(.*)\|$/m.exec(textOf('README.md')) ?? []
+  const [, express, flexible] = row.split('|')
+  for (const cell of [express, flexible])
+    expect(cell).toMatch(/requests hang, unless your Redis client .*times out/)
 })

@@ -81,7 +81,7 @@ async function serve({ code }: Program): Promise<Ask> {
 
 /** Every option of an adapter. The compiler reports an option that is missing here, or does not exist. */
 const OPTIONS: Readonly<Record<keyof RateLimitOptions<unknown>, true>> = {
-  ...{ plans: true, limit: true, defaultPlan: true, planOf: true, planCache: true },
+  ...{ plans: true, limit: true, defaultPlan: true, planOf: true, planCache: true, mode: true },
   ...{ identify: true, cost: true, group: true, stacked: true },
   ...{ skip: true, methods: true, allowList: true, blockList: true, refundWhen: true, shed: true },
   ...{
@@ -89,6 +89,8 @@ const OPTIONS: Readonly<Record<keyof RateLimitOptions<unknown>, true>> = {
     body: true,
     onDenied: true,
     namePlan: true,
+    nameReason: true,
+    blockedStatus: true,
     maxRetryAfterMs: true,
     retryJitterMs: true,
   },
@@ -109,7 +111,11 @@ test.each(named(programs.filter(isServer)))('%s serves and limits', async (_, pr
   // The limit by address is 3 or 100 a minute, and one unit is used.
   const quota = Number(headers.get('ratelimit-limit'))
   for (let i = 1; i < quota; i += 1) expect((await ask()).status).not.toBe(429)
-  expect((await ask()).status).toBe(429)
+  // On a slow machine, units come back meanwhile. As many as the quota at once do not fit, however slow it is.
+  await eventually(async () => {
+    const all = await Promise.all(Array.from({ length: quota + 1 }, async () => ask()))
+    return all.some(({ status: one }) => one === 429)
+  })
 })
 
 test.each(named(programs.filter(endsByItself)))('%s ends without an error', async (_, { code }) => {

@@ -26,7 +26,7 @@ function sentencesOf(text: string): string[] {
 
 test('there are forty recipes at least, and the index links to each of them', () => {
   expect(recipes.length).toBeGreaterThanOrEqual(40)
-  const linked = linksOf(textOf(INDEX)).filter((link) => link.includes('#'))
+  const linked = linksOf(textOf(INDEX)).filter((link) => /^[^/]+#/.test(link))
   const headings = recipePages.flatMap((page) =>
     anchorsOf(textOf(page))
       .slice(1)
@@ -69,6 +69,11 @@ test('a curl line is read with its answers, one after another', () => {
       { status: 429, header: ['Retry-After', '60'] },
     ],
   })
+})
+
+test('answers may stand on the line below', () => {
+  const [command, answers] = ['curl localhost:3000/a', '# 200, then 429']
+  expect(shownBy(`${command}\n${answers}`)).toEqual(shownBy(`${command} ${answers}`))
 })
 
 test.each([

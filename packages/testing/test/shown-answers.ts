@@ -1,4 +1,4 @@
-// What a page says of its programs: the answer to each `curl` line below a program, and what `console.log` prints.
+// What a page says of its programs: the answers behind or below each `curl` line below a program, and what `console.log` prints.
 import { blocksOf, type Block } from './docs-pages.ts'
 
 /** The answer that a page shows for a request. */
@@ -27,7 +27,8 @@ export interface ShownProgram extends Block {
 }
 
 /** Whether the programs of a page are held to the answers that it shows. */
-export const showsAnswers = (page: string): boolean => /^docs\/(?:start|recipes)\//.test(page)
+export const showsAnswers = (page: string): boolean =>
+  /^docs\/(?:start|recipes)\//.test(page) || page === 'docs/guides/rules.md'
 
 /** Whether a program serves on the port 3000 that pages use. */
 export const isServer = ({ code }: Block): boolean => /listen\(\D*3000/.test(code)
@@ -52,10 +53,13 @@ export function shownProgramsOf(page: string, text: string): ShownProgram[] {
 
 function triesIn(text: string): Try[] {
   const blocks = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)
-  return blocks
-    .flatMap((code) => code.split('\n'))
-    .filter((line) => line.startsWith('curl '))
-    .map(readTry)
+  return (
+    blocks
+      // The answers stand behind the command, or on the line below it.
+      .flatMap((code) => code.replaceAll('\n# ', ' # ').split('\n'))
+      .filter((line) => line.startsWith('curl '))
+      .map(readTry)
+  )
 }
 
 const OPTIONS_WITHOUT_VALUE = ['-i', '-s', '-N']

@@ -3,6 +3,7 @@
 import * as core from '@tollgate/core'
 import * as adapterFace from '@tollgate/core/adapter'
 import * as storeFace from '@tollgate/core/store'
+import * as kit from '@tollgate/core/testing'
 import * as contract from '@tollgate/store-contract'
 import Fastify, { type FastifyPluginAsync } from 'fastify'
 import * as express from '../../express/src/index.ts'
@@ -61,6 +62,17 @@ const FACES: readonly [face: string, exported: object, calls: Calls][] = [
       memoryStore: storeFace.memoryStore,
     },
   ],
+  [
+    '@tollgate/core/testing',
+    kit,
+    {
+      createTestLimiter: kit.createTestLimiter,
+      expectAllowed: (wrong) => kit.expectAllowed(decision, wrong),
+      expectDenied: (wrong) => kit.expectDenied(decision, wrong),
+      failingStore: kit.failingStore,
+      testClock: kit.testClock,
+    },
+  ],
   ['@tollgate/memcached', memcached, { memcachedStore: memcached.memcachedStore }],
   ['@tollgate/metrics', metrics, { instrument: metrics.instrument, instrumentAll: metrics.instrumentAll }],
   ['@tollgate/store-contract', contract, { storeContract: contract.storeContract }],
@@ -98,20 +110,26 @@ const OTHERS = [
     'isOutcome',
     'isRefundAnswer',
   ],
-  ...[
-    'isSomebody',
-    'onResponseEnd',
-    'refundByKey',
-    'refundOf',
-    'spaceOf',
-    'toError',
-    'toThrown',
-    'unsupportedBy',
-  ],
-  ...['warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],
+  ...['onResponseEnd', 'refundByKey', 'refundOf', 'spaceOf', 'toError', 'toThrown', 'unsupportedBy'],
+  ...['expectRemaining', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],
 ]
 
+const clock = kit.testClock()
+const tested = kit.createTestLimiter({ limit: '5/min', clock })
+const failing = kit.failingStore(clock.memoryStore())
+
 const METHODS: Calls = {
+  'testClock.advance': clock.advance,
+  'testClock.set': clock.set,
+  'testClock.memoryStore': (wrong) => clock.memoryStore({ maxSubjects: wrong }),
+  'testLimiter.of': (wrong) => tested.of(wrong),
+  'testLimiter.next': (wrong) => tested.next(wrong),
+  'failingStore.slow': (wrong) => failing.slow(wrong),
+  'failingStore.down': (wrong) => failing.down(wrong),
+  'failingStore.loseReplies': (wrong) => failing.loseReplies(wrong),
+  'failingStore.failOver': () => failing.failOver(),
+  'failingStore.shard': (wrong) => failing.shard(wrong),
+  'slow of a shard': (wrong) => failing.shard(0).slow(wrong),
   'limiter.consume': (wrong) => limiter.consume('acme', wrong),
   'limiter.consume of nobody': limiter.consume.bind(limiter),
   'limiter.peek': (wrong) => limiter.peek('acme', wrong),
