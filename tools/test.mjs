@@ -1,7 +1,8 @@
 // npm test: sets everything up, checks types and style, and runs the tests on a real Redis. Arguments go to jest; with any,
 // only the tests run. npm run test:deep runs what takes long. --record writes down how long each file took. Files that failed
-// while the machine stood still run again. The last lines name what failed, and say `N passed, N failed`.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+// while the machine stood still, or while the Redis of the run was gone, run again. The last lines name what failed, and say
+// `N passed, N failed`.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
@@ -36,6 +37,8 @@ for (const [name, work] of isDeep || args.length > 0 ? steps.slice(0, 2) : steps
   if ((await step(name, work)) !== 0) finish(0, 1)
 }
 const stalls = watchStalls()
+/** When the Redis of the run ended though no test wanted it, and how. */
+const redisEnds = []
 await jest()
 
 async function jest() {
@@ -43,34 +46,51 @@ async function jest() {
   const workers = `--maxWorkers=${isDeep ? 3 : 5}`
   let { code, files } = await play([workers, ...args], isRecording)
   for (let left = MOST_REPEATS; left > 0; left -= 1) {
-    const again = files.filter(({ isFailed, startTime, endTime }) => {
-      return isFailed && stalls.during(startTime, endTime) > 0
-    })
+    const again = files.filter((file) => file.isFailed && disturbanceOf(file) !== '')
     if (again.length === 0) break
-    process.stdout.write('The machine stood still while these files failed, so they run again:\n')
-    for (const { path, startTime, endTime } of again) {
-      process.stdout.write(`- ${path} (for ${stalls.during(startTime, endTime).toFixed(1)} s)\n`)
-    }
+    process.stdout.write('These files failed while something else was wrong, so they run again:\n')
+    for (const file of again) process.stdout.write(`- ${file.path} (${disturbanceOf(file)})\n`)
     const others = files.filter((file) => !again.includes(file))
     const repeated = await play([workers, '--runTestsByPath', ...again.map(({ name }) => name)])
     files = [...others, ...repeated.files]
     code = others.some(({ isFailed }) => isFailed) ? 1 : repeated.code
   }
   stalls.end()
+  files.push(...crashesOf(redisEnds))
+  if (redisEnds.some(isCrash)) code = 1
   for (const name of files.flatMap(({ names }) => names)) process.stdout.write(`failed: ${name}\n`)
   const [passed, failed] = [sumOf(files, 'passed'), sumOf(files, 'failed')]
   finish(passed, code === 0 ? failed : Math.max(failed, 1))
+}
+
+/** What may have made a file fail that has nothing to do with it; '' if nothing. */
+function disturbanceOf({ startTime, endTime }) {
+  const seconds = stalls.during(startTime, endTime)
+  if (seconds > 0) return `the machine stood still for ${seconds.toFixed(1)} s`
+  const isMet = redisEnds.some(({ from, to }) => from < endTime && to > startTime)
+  return isMet ? 'the Redis of the run was gone' : ''
+}
+
+/** Redis crashes by what it is asked, and is killed by others. */
+function isCrash({ how }) {
+  return how !== 'SIGKILL'
+}
+
+function crashesOf(ends) {
+  return ends.filter(isCrash).map(({ how }) => failedFile(`the Redis of the run ended by ${how}`))
 }
 
 /** Runs jest, and reads what became of each file. */
 async function play(jestArgs, isRecorded = false) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const results = join(folder, 'results.json')
+  const ends = join(folder, 'redis-ends')
   const { code } = await exec(['jest', '--json', `--outputFile=${results}`, ...jestArgs], {
     // The results are read from a file, so jest's own output can go to standard error.
-    extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
+    extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0', TOLLGATE_REDIS_ENDS: ends },
   })
   const files = read(results)
+  redisEnds.push(...readEnds(ends))
   // A repeated run has only some of the files.
   if (isRecorded && code === 0) recordDurations(results)
   rmSync(folder, { recursive: true, force: true })
@@ -81,8 +101,21 @@ function read(results) {
   try {
     return JSON.parse(readFileSync(results, 'utf8')).testResults.map(readFile)
   } catch {
-    return [{ passed: 0, failed: 1, names: ['jest itself'], isFailed: true, startTime: 0, endTime: 0 }]
+    return [failedFile('jest itself')]
   }
+}
+
+/** What failed besides the files. */
+function failedFile(name) {
+  return { passed: 0, failed: 1, names: [name], isFailed: true, startTime: 0, endTime: 0 }
+}
+
+function readEnds(file) {
+  if (!existsSync(file)) return []
+  return readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
 }
 
 function readFile({ name, status, message, startTime, endTime, assertionResults }) {

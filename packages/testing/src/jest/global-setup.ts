@@ -1,7 +1,7 @@
 import { findRedisBinary } from '../redis/binary.ts'
 import { findMemcachedBinary } from '../memcached/server.ts'
 import { startRedisContainer } from '../redis/docker.ts'
-import { startRedis } from '../redis/server.ts'
+import { startRedisOfRun } from '../redis/redis-of-run.ts'
 import { REDIS_URL_VARIABLE } from '../redis/test-redis.ts'
 
 /** Stopped by `global-teardown`. Both run in one process, but jest gives them no other way to share values. */
@@ -19,7 +19,7 @@ export default async function globalSetup(): Promise<void> {
 
 async function start(): Promise<string> {
   const container = hasBinary() ? undefined : startRedisContainer()
-  const server = container ?? (await startRedis())
+  const server = container ?? (await startRedisOfRun())
   run.stop = () => server.stop()
   return server.url
 }

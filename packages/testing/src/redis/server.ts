@@ -17,6 +17,8 @@ export interface RedisServerOptions {
   readonly args?: readonly string[]
   /** The text of a configuration file that the server may rewrite; a sentinel needs one. */
   readonly config?: string
+  /** Called when the server has ended, with the signal or the exit code that ended it. */
+  readonly onExit?: (how: string) => void
 }
 
 /** Starts a real Redis or Valkey server on 127.0.0.1 that stores nothing on disk. */
@@ -38,7 +40,10 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     folder,
     ...(options.args ?? []),
   ]
-  const onExit = (): void => rmSync(folder, { recursive: true, force: true })
+  const onExit = (how: string): void => {
+    rmSync(folder, { recursive: true, force: true })
+    options.onExit?.(how)
+  }
   const server = await startServer(binary, { args, port, onExit }, { asks: 'PING\r\n', hears: '+PONG' })
   return { ...server, url: `redis://127.0.0.1:${port}` }
 }

@@ -27,19 +27,23 @@ export interface Greeting {
 /** A slow machine needs seconds. */
 const STARTED_WITHIN_MS = 30_000
 
-/** @param onExit called when the server has ended */
+/** @param onExit called when the server has ended, with the signal or the exit code that ended it, such as `SIGKILL` or `code 1` */
 export async function startServer(
   binary: string,
-  { args, port, onExit = () => {} }: { args: readonly string[]; port: number; onExit?: () => void },
+  {
+    args,
+    port,
+    onExit = () => {},
+  }: { args: readonly string[]; port: number; onExit?: (how: string) => void },
   greeting: Greeting,
 ): Promise<ServerProcess> {
   const child = spawn(binary, args, { stdio: 'ignore' })
   // Tests that forget to stop it must not keep jest running.
   child.unref()
   const cutLifeLine = tieLifeOf(child.pid as number)
-  const exited = once(child, 'exit').finally(() => {
+  const exited = once(child, 'exit').then(() => {
     cutLifeLine()
-    onExit()
+    onExit(child.signalCode ?? `code ${child.exitCode}`)
   })
   await Promise.race([
     answers(port, child, greeting),
