@@ -277,7 +277,7 @@ describe('a Redis user without the rights for rules', () => {
     await limiter.block('acme', { for: '1h' })
     expect(told.filter((text) => text.startsWith('TOLLGATE_RULES'))).toHaveLength(1)
     spy.mockRestore()
-  }, 40_000)
+  })
 })
 
 test('rules work with node-redis', async () => {
