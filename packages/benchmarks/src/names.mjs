@@ -65,6 +65,10 @@ export const NAMED_PLANS = 'Tollgate: named plans'
 export const NAMED_PLANS_AGAIN = 'Tollgate: named plans, again'
 export const OWN_LIMITS = 'Tollgate: limits of their own'
 
+export const ONE_DAY = 'Tollgate: one day for all'
+export const ONE_DAY_AGAIN = 'Tollgate: one day for all, again'
+export const BILLING_DAYS = 'Tollgate: billing days of their own'
+
 export const MEMCACHED_ADDRESS = 'Tollgate: by address'
 export const MEMCACHED_NODE = 'Tollgate: package memcached'
 export const MEMCACHED_MEMJS = 'Tollgate: package memjs'

@@ -35,6 +35,7 @@ export const SECTIONS = {
   'memcached-accuracy': { file: 'memcached/memcached-accuracy.mjs' },
   shedding: { file: 'shedding.mjs' },
   'own-limits': { file: 'in-memory/own-limits.mjs' },
+  'billing-days': { file: 'billing-days/billing-days.mjs' },
 }
 
 /** @returns the names that `wanted` stands for: a name, or the beginning of several, such as `http` */

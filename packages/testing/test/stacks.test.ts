@@ -111,7 +111,7 @@ const OTHERS = [
     'isRefundAnswer',
   ],
   ...['onResponseEnd', 'refundByKey', 'refundOf', 'spaceOf', 'toError', 'toThrown', 'unsupportedBy'],
-  ...['expectRemaining', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],
+  ...['billedSet', 'expectRemaining', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],
 ]
 
 const clock = kit.testClock()

@@ -113,6 +113,12 @@ const ownLimitsGoal = (detail, grid) => ({
   ...{ row: names.OWN_LIMITS, figure: 'us', to: names.NAMED_PLANS, sign: '<=', bound: 1.2 },
 })
 
+const billingGoal = (what, grid, figure, bound) => ({
+  ...{ what: `${what} per decision with billing days, x one day for all`, section: 'billing-days', grid },
+  ...{ detail: grid === 'redis' ? 'Redis, batches of 64' : 'memory store', row: names.BILLING_DAYS, figure },
+  ...{ to: names.ONE_DAY, sign: '<=', bound },
+})
+
 const cpuGoals = (framework, bounds) =>
   ['allowed', 'denied'].map((mode, i) => ({
     ...{ what: `Node's CPU time per request on ${framework}, memory store, x by hand`, detail: mode },
@@ -156,6 +162,9 @@ export const GOALS = [
   sheddingGoal('Redis', 'redis'),
   ownLimitsGoal('memory store', 'memory'),
   ownLimitsGoal('Redis', 'redis'),
+  billingGoal("Node's time", 'memory', 'us', 1.1),
+  billingGoal("Node's time", 'redis', 'us', 1.1),
+  billingGoal("Redis's time", 'redis', 'redisUs', 1.2),
   ...speedGoals(512, [3, 2.5, 2], names.SCRIPT_BATCHES),
   ...speedGoals(64, [2, 1.8, 1.4], names.SCRIPT_BATCHES),
   ...speedGoals(1, [0.95, 0.9, 0.85], names.SCRIPT),

@@ -178,6 +178,14 @@ plan's requests that were answered with 200 within a second. A client gives up a
 the same two limits in a list. Each contender has its own process, with one decision at a time in memory, and 64 on Redis.`,
   },
   {
+    title: 'Billing days',
+    sections: ['billing-days'],
+    see: 'The tables compare subjects that are billed each on its own day to subjects of one day.',
+    means: means.billingDays,
+    method: `There are 10,000 subjects on one plan with a minute and a month. They signed up on 730 days, and live in four time zones. Each contender
+has its own process, with one decision at a time in memory, and 64 on Redis. Redis's time is that of its commands.`,
+  },
+  {
     title: 'Memcached',
     sections: ['memcached'],
     see: "The tables compare Tollgate's store on Memcached to `RateLimiterMemcache` of rate-limiter-flexible.",

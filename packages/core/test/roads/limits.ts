@@ -15,6 +15,8 @@ export interface LimitSpec {
   readonly windowMs: number
   /** Only for `bucket`: units that may be taken at once. */
   readonly burst: number
+  /** Only for `fixed`, `hour` and `month`. The oracle does not know it. */
+  readonly overage?: boolean
 }
 
 export const HOUR_MS = 3_600_000
@@ -25,9 +27,10 @@ const SLOTS = 10
 
 /** The limit as a user writes it. */
 export function inputOf(
-  { kind, quota, windowMs, burst }: LimitSpec,
+  { kind, quota, windowMs, burst, overage }: LimitSpec,
   name: string,
 ): LimitOptions | ConcurrentLimitOptions {
+  const over = overage ? { overage } : {}
   switch (kind) {
     case 'log':
       return { name, quota, window: windowMs }
@@ -36,11 +39,11 @@ export function inputOf(
     case 'window':
       return { name, quota, window: windowMs, algorithm: 'sliding-window' }
     case 'fixed':
-      return { name, quota, window: windowMs, algorithm: 'fixed-window' }
+      return { name, quota, window: windowMs, algorithm: 'fixed-window', ...over }
     case 'hour':
-      return { name, quota, window: 'h', timeZone: 'Asia/Kolkata' }
+      return { name, quota, window: 'h', timeZone: 'Asia/Kolkata', ...over }
     case 'month':
-      return { name, quota, window: 'month' }
+      return { name, quota, window: 'month', ...over }
     case 'bucket':
       return { name, quota, window: windowMs, algorithm: 'token-bucket', burst }
     case 'flight':

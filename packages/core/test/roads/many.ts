@@ -1,4 +1,5 @@
 // Plays many schedules on a road, and makes a jest test for each law.
+import { withBills } from './bill-schedule.js'
 import { withFlights } from './flight-schedule.js'
 import { withLeases } from './lease-schedule.js'
 import { Play } from './play.js'
@@ -39,12 +40,13 @@ export async function playOn(road: Road, seed: number, options: ScheduleOptions 
   const flying = options.inFlight ? withFlights(plain, road.processes ?? 1) : plain
   const reserving = options.reserves ? withReservations(flying) : flying
   const leasing = options.leases ? withLeases(reserving) : reserving
-  const schedule = options.rules ? withRules(leasing) : leasing
+  const ruled = options.rules ? withRules(leasing) : leasing
+  const schedule = options.bills ? withBills(ruled) : ruled
   const done = new Case(seed)
   const play = new Play(road, schedule, done, { now: START_MS })
   try {
     await play.run()
-    if (!done.isBroken && !schedule.goesBack) await probe(play, schedule, done)
+    if (!done.isBroken && play.isJudged) await probe(play, schedule, done)
   } catch (error) {
     // An exception is no answer either.
     done.check(9, false, () => (error instanceof NoAnswer ? error.message : String((error as Error).stack)))

@@ -23,7 +23,7 @@ export function plansInput(plans: Plans, leases: Leases = {}): NonNullable<Limit
 
 /** About half of the plans count denials, also those that others replace. */
 function countsDenials(specs: readonly LimitSpec[]): boolean {
-  const inTime = specs.filter(({ kind }) => kind !== 'flight')
+  const inTime = specs.filter(({ kind, overage }) => kind !== 'flight' && !overage)
   return inTime.length > 0 && inTime.reduce((sum, { quota }) => sum + quota, 0) % 2 === 0
 }
 
@@ -33,9 +33,10 @@ export function inputsOf(specs: readonly LimitSpec[], lease?: LeaseOptions): Lim
 
 /** Subjects as a caller gives them: limits that they bring are made anew for each request. */
 export function subjectsOf(who: readonly Who[], plans: Plans): Subject[] {
-  return who.map(({ id, kind, plan, bringsLimits }) =>
-    bringsLimits ? { id, kind, limits: inputsOf(plans[plan] as readonly LimitSpec[]) } : { id, kind, plan },
-  )
+  return who.map(({ id, kind, plan, bringsLimits, day }) => {
+    const sells = bringsLimits ? { limits: inputsOf(plans[plan] as readonly LimitSpec[]) } : { plan }
+    return { id, kind, ...sells, ...day }
+  })
 }
 
 export type Places = Readonly<Record<Ask['place'], Consumer>>

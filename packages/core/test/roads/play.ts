@@ -1,6 +1,7 @@
 // Plays one schedule on one road, and compares every answer with the oracle.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Consumer, Decision, Store, Subject } from '../../src/index.js'
+import { BillActs } from './bill-acts.js'
 import { Flights } from './flights.js'
 import { Judge } from './judge.js'
 import { Leases } from './leases.js'
@@ -32,7 +33,7 @@ export class Play {
   readonly grouping: Grouping
   /** Whether the store uses real time instead of `clock`. */
   readonly isLive: boolean
-  /** False when the clock goes back, which the oracle cannot compute. Then only checks without a clock are made. */
+  /** False when the clock goes back, or units are sold, which the oracle cannot compute. Then it judges nothing. */
   readonly isJudged: boolean
   /** All answers as text, up to the first refund that ran at the same time as requests. */
   readonly told: string[] = []
@@ -43,6 +44,7 @@ export class Play {
   readonly #refunds: Refunds
   readonly #reservations: Reservations
   readonly rules: RuleActs
+  readonly #bills: BillActs
   readonly flights: Flights
   /** None if nothing is leased. */
   readonly leases: Leases | undefined
@@ -57,7 +59,7 @@ export class Play {
     this.clock = clock
     this.grouping = road.grouping
     this.isLive = road.isLive === true
-    this.isJudged = !schedule.goesBack
+    this.isJudged = !schedule.goesBack && !schedule.hasBills
     this.#hasFlights = schedule.hasFlights === true
     this.oracle = new Oracle(schedule)
     this.judge = new Judge(this.oracle, given, road)
@@ -70,6 +72,7 @@ export class Play {
     this.#reservations = new Reservations(this, given)
     this.#refunds = new Refunds(this, given)
     this.rules = new RuleActs(this, given)
+    this.#bills = new BillActs(this, given)
   }
 
   get nowUs(): number {
@@ -90,6 +93,7 @@ export class Play {
       if (this.#case.isBroken) return
     }
     await this.#reservations.endAll()
+    this.#bills.tellWarnings()
     if (!this.leases) return
     for (const i of this.processes.keys()) await this.leases.close(i)
     await this.leases.rest()
@@ -165,7 +169,7 @@ export class Play {
     for (const one of apart(ask)) await this.#sees(one)
   }
 
-  tell(said: Told | boolean | number): void {
+  tell(said: Told | boolean | number | string): void {
     if (this.#hasRaced) return
     if (typeof said !== 'object') return void this.told.push(String(said))
     const { allowed, limits, violated, retryAfterMs, reason } = said
@@ -257,6 +261,8 @@ export class Play {
       case 'override':
       case 'block':
         return this.rules.perform(act)
+      case 'bill':
+        return this.#bills.perform(act)
     }
   }
 
@@ -323,7 +329,9 @@ export class Play {
       isAtOnce && source === 'store' && !this.#hasFlights
         ? JSON.stringify(limits) === JSON.stringify(before.limits)
         : // Units and slots of earlier requests may come back meanwhile, and a denial from memory tells fewer limits.
-          limits.every(({ name, remaining }) => {
+          // Over months, the store forgets requests in flight until their process tells of them again.
+          limits.every(({ name, remaining, quotaUnit }) => {
+            if (quotaUnit && this.#schedule.hasBills) return true
             return !before.limits.some((limit) => limit.name === name && limit.remaining > remaining)
           })
     const after = await this.#until(ask, holds)

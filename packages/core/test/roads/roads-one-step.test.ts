@@ -43,6 +43,7 @@ const LONG_MS = [3_600_000, 5_400_000]
 let remembered = 0
 let brought = 0
 let ruled = 0
+let billed = 0
 
 async function playOnBoth(seed: number): Promise<void> {
   const [here, there] = [
@@ -56,6 +57,18 @@ async function playOnBoth(seed: number): Promise<void> {
   ruled += here.case.rules
 }
 
+const billing = { here: `${server.name}, bills`, there: `${inMemory.name}, bills` } as const
+
+/** Units that are sold beside the quotas: the two roads are judged by each other. */
+async function playBills(seed: number): Promise<void> {
+  const options = { rules: seed % 2 === 0, inFlight: seed % 3 === 0, reserves: seed % 4 === 0, bills: true }
+  const [here, there] = [await playOn(server, seed, options), await playOn(inMemory, seed, options)]
+  compare(here, there)
+  tally.add(billing.here, here.case)
+  tally.add(billing.there, there.case)
+  billed += here.case.bills
+}
+
 /** How many schedules each law needs. */
 const NEEDED = cases(30, 1000)
 /** More, since not every schedule changes plans, refunds, or has a hostile id. */
@@ -63,6 +76,7 @@ const SCHEDULES = NEEDED * 1.3
 
 beforeAll(async () => {
   await forEachOf(seeds(SCHEDULES), playOnBoth)
+  await forEachOf(seeds(SCHEDULES), playBills)
   await forEachOf(seeds(0.4 * NEEDED), async (seed) => {
     const { case: done } = await playOn(remembering, seed, { rules: true })
     tally.add(remembering.name, done)
@@ -91,6 +105,8 @@ afterAll(async () => {
 
 describeLaws(tally, { road: inMemory.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: NEEDED })
 describeLaws(tally, { road: server.name, laws: [1, 2, 3, 4, 5, 7, 8, 9, 10, 11], schedules: NEEDED })
+describeLaws(tally, { road: billing.here, laws: [2, 5, 8, 9], schedules: 0.5 * NEEDED })
+describeLaws(tally, { road: billing.there, laws: [2, 8, 9], schedules: 0.5 * NEEDED })
 describeLaws(tally, { road: remembering.name, laws: [1, 2, 3, 4, 7, 9, 10, 11], schedules: 0.3 * NEEDED })
 describeLaws(tally, { road: skewed.name, laws: [6], schedules: NEEDED })
 
@@ -98,6 +114,7 @@ const isPart = process.env['TOLLGATE_ROADS_SEED'] ?? process.env['TOLLGATE_ROADS
 const unlessPart = isPart === undefined ? test : test.skip
 unlessPart('denials came from memory', () => expect(remembered).toBeGreaterThan(NEEDED / 10))
 unlessPart('rules were set', () => expect(ruled).toBeGreaterThan(2 * NEEDED))
+unlessPart('units were booked', () => expect(billed).toBeGreaterThan(NEEDED))
 unlessPart('subjects brought limits', () => expect(brought).toBeGreaterThan(2 * NEEDED))
 
 test('law 10: keys are short, and have only printable ASCII characters', async () => {

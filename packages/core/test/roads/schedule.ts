@@ -1,6 +1,7 @@
 import { counterName, HOUR_MS, type Kind, type LimitSpec } from './limits.js'
 import type { Leases } from './places.js'
 import { Random } from '@tollgate/testing'
+import type { Subject } from '../../src/index.js'
 
 /** The kinds of routes that requests are made on. `own` is a group with limits in place of the plan's. */
 export const PLACES = ['app', 'group', 'own', 'stacked', 'both'] as const
@@ -12,7 +13,11 @@ export interface Who {
   readonly plan: string
   /** Whether it brings the limits of its plan itself, as they are now, and names no plan. */
   readonly bringsLimits?: boolean
+  readonly day?: BillingDay
 }
+
+/** What moves the months of a subject. */
+export type BillingDay = Pick<Subject, 'anchor' | 'timeZone'>
 
 /** One request. Place `top` is for peeks only: a group that never denies, with the stacked limits on top. */
 export interface Ask {
@@ -59,6 +64,17 @@ export type Act =
   | { readonly what: 'override'; readonly ask: Ask; readonly plan: string }
   /** A request while a rule blocks one of its subjects. */
   | { readonly what: 'block'; readonly ask: Ask; readonly who: Who }
+  /** A booking on a limit, by its name, or a look at what was used of it. */
+  | {
+      readonly what: 'bill'
+      readonly call: 'topUp' | 'renew' | 'penalize' | 'usageOf'
+      readonly place: Place
+      readonly who: Who
+      readonly limit: string
+      readonly units: number
+      readonly key: string
+      readonly forMs: number
+    }
 
 export interface Step {
   readonly gapUs: number
@@ -77,6 +93,8 @@ export interface Schedule {
   readonly stacked: readonly LimitSpec[]
   readonly subjects: readonly Who[]
   readonly steps: readonly Step[]
+  /** Whether units are sold beside the quota, which the oracle does not know. Then only checks without it are made. */
+  readonly hasBills?: boolean
   /** Whether there are limits of requests in flight. */
   readonly hasFlights?: boolean
   /** Default: nothing is leased. */
@@ -99,6 +117,8 @@ export interface ScheduleOptions {
   readonly reserves?: boolean
   /** Whether rules are set and lifted. Only for one process, without leases. Default: false. */
   readonly rules?: boolean
+  /** Whether subjects have billing days, and units are booked. Without leases. Default: false. */
+  readonly bills?: boolean
   /** Whether several processes lease. Then limits are large, and steps are many. Default: false. */
   readonly leases?: boolean
 }

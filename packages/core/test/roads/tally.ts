@@ -34,6 +34,8 @@ export class Case {
   brought = 0
   /** Rules that were set. */
   rules = 0
+  /** What was booked. */
+  bills = 0
   readonly checks = new Map<number, number>()
   readonly broken = new Map<number, string>()
 

@@ -235,6 +235,15 @@ export function ownLimits(run) {
   )
 }
 
+export function billingDays(run) {
+  const at = { section: 'billing-days', grid: 'redis', row: names.BILLING_DAYS }
+  return told(
+    ['us', 'redisUs'].map((one) => figure(middle(run, { ...at, figure: one }, names.ONE_DAY))),
+    (node, redis) =>
+      `On Redis, subjects with billing days of their own cost ${node} times as much Node time as subjects of one day, and ${redis} times as much of Redis's.`,
+  )
+}
+
 export function memcached(run) {
   const at = { section: 'memcached', grid: 'tenants', figure: 'perSecond' }
   const rows = [names.MEMCACHED_ADDRESS, names.MEMCACHED_MEMJS, names.MEMCACHED_NODE]
