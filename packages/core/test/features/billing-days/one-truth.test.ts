@@ -1,20 +1,12 @@
 // Billing days among everything else that requests do: memory and Redis answer the same (law 5).
-import { cases, testPrefix } from '@tollgate/testing'
+import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
-import {
-  createLimiter,
-  memoryStore,
-  redisStore,
-  type Decision,
-  type Limiter,
-  type Reservation,
-} from '../../../src/index.js'
-import { closeBenches, sharedRedis } from '../../support/benches.js'
+import type { Subject } from '../../../src/index.js'
+import { closeBenches, START_MS } from '../../support/benches.js'
+import { playOnBoth, told, type BillingAct, type World } from '../../support/billing-acts.js'
 
 afterAll(closeBenches)
 
-/** 2026-01-31T12:34:56.789Z */
-const START_MS = 1_769_862_896_789
 const [HOUR, DAY] = [3_600_000, 86_400_000]
 
 const plans = {
@@ -52,7 +44,7 @@ const act = fc.oneof(
       day,
       units: fc.constantFrom(1, 4, 20),
       key,
-      for: fc.constantFrom(1, 20, 45, 100),
+      for: fc.constantFrom(DAY, 20 * DAY, 45 * DAY, 100 * DAY),
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('renew'), plan, day, key }) },
@@ -74,117 +66,30 @@ const act = fc.oneof(
     }),
   },
 )
-type Act = {
-  do: string
-  plan: PlanName
-  day: DayName
-  cost: number
-  units: number
-  key: number
-  for: number
-  nth: number
-  ms: number
+type Act = BillingAct & { readonly plan: PlanName; readonly day: DayName }
+
+function subjectOf({ plan: of, day: billed = 'none' }: Pick<Act, 'plan'> & Partial<Act>): Subject {
+  return { id: 'acme', plan: of, ...days[billed] }
 }
 
-interface World {
-  readonly limiter: Limiter
-  readonly decisions: Decision[]
-  readonly reservations: Reservation[]
-}
-
-function worldOf(limiter: Limiter): World {
-  return { limiter, decisions: [], reservations: [] }
-}
-
-async function doIt({ limiter, decisions, reservations }: World, one: Act): Promise<unknown> {
-  const subject = { id: 'acme', plan: one.plan, ...days[one.day] }
-  const [limit, booked] = ['month', `${one.key}`]
-  switch (one.do) {
-    case 'consume':
-    case 'both': {
-      const asked = one.do === 'both' ? [{ id: 'other', plan: 'small', ...days.late }, subject] : subject
-      const decision = await limiter.consume(asked, { cost: one.cost })
-      decisions.unshift(decision)
-      return told(decision)
-    }
-    // One batch of subjects with all billing days: `nth` chooses who is among them, and how often.
-    case 'crowd': {
-      const crowd = Object.values(days).flatMap((own, i) => {
-        const ids = [i, i, i + 1].map((n) => (n % 3 === one.nth % 3 ? 'acme' : `crowd-${n}`))
-        return ids.map((id) => ({ ...subject, ...own, id }))
-      })
-      return (await Promise.all(crowd.map((each) => limiter.consume(each, { cost: one.cost })))).map(told)
-    }
-    case 'peek':
-      return told(await limiter.peek(subject))
-    case 'topUp': {
-      const options = { limit, units: one.units, for: one.for * DAY, key: booked }
-      return limiter.topUp(subject, options).catch(codeOf)
-    }
-    case 'usage':
-      return limiter.usageOf(subject, { limit })
-    case 'renew':
-      return limiter.renew(subject, { limit, key: booked }).catch(codeOf)
-    case 'penalize':
-      return limiter.penalize(subject, { limit, units: one.units, key: booked }).catch(codeOf)
-    case 'refund': {
-      const decision = decisions[one.nth]
-      return decision && limiter.refund(decision)
-    }
-    case 'settle': {
-      const decision = decisions[one.nth]
-      return decision && limiter.settle(decision, one.cost)
-    }
-    case 'reserve': {
-      const reservation = await limiter.reserve(subject, { cost: one.cost, for: '30min' })
-      if (reservation.allowed) reservations.unshift(reservation)
-      return told(reservation.decision)
-    }
-    case 'commit': {
-      const reservation = reservations[one.nth]
-      return reservation && (one.cost === 0 ? reservation.cancel() : reservation.commit(one.cost))
-    }
-    default:
-      return undefined
-  }
-}
-
-function codeOf(error: { readonly code: string }): string {
-  return error.code
-}
-
-function told({ allowed, limits, retryAfterMs, violated, observed, block }: Decision): object {
-  return { allowed, limits, retryAfterMs, violated, observed, level: block?.level }
+/** One batch of subjects with all billing days: `nth` chooses who is among them, and how often. */
+async function crowd({ limiter }: World, act: Act): Promise<object[]> {
+  const all = Object.values(days).flatMap((own, i) => {
+    const ids = [i, i, i + 1].map((n) => (n % 3 === act.nth % 3 ? 'acme' : `crowd-${n}`))
+    return ids.map((id) => ({ ...subjectOf(act), ...own, id }))
+  })
+  return (await Promise.all(all.map((each) => limiter.consume(each, { cost: act.cost })))).map(told)
 }
 
 test('memory and Redis give equal answers, whatever billing days subjects have', async () => {
+  const sold = {
+    ...{ plans, limit: 'month', subjectOf, more: { crowd } },
+    other: { id: 'other', plan: 'small', ...days.late },
+  }
   await fc.assert(
-    fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 60 }), async (acts) => {
-      const clock = { now: START_MS }
-      const now = (): number => clock.now
-      const options = {
-        plans,
-        defaultPlan: 'small',
-        warnings: false,
-        deadlineMs: 60_000,
-        denials: false,
-      } as const
-      const memory = worldOf(createLimiter({ ...options, store: memoryStore({ now }) }))
-      const redis = worldOf(
-        createLimiter({ ...options, store: redisStore(sharedRedis(), { prefix: testPrefix(), now }) }),
-      )
-      for (const one of acts as Act[]) {
-        if (one.do === 'wait') clock.now += one.ms
-        const [here, there] = [await doIt(memory, one), await doIt(redis, one)]
-        expect([one, there]).toEqual([one, here])
-      }
-      for (const name of Object.keys(plans) as PlanName[]) {
-        const subject = { id: 'acme', plan: name }
-        const [here, there] = [await memory.limiter.peek(subject), await redis.limiter.peek(subject)]
-        expect(told(there)).toEqual(told(here))
-      }
-      await Promise.all([memory.limiter.close(), redis.limiter.close()])
-    }),
+    fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 60 }), (acts) =>
+      playOnBoth(acts as unknown as Act[], sold),
+    ),
     { numRuns: cases(60, 600) },
   )
 })
