@@ -2,10 +2,11 @@
  * For authors of adapters to HTTP frameworks, and of tools that watch all limiters of a process. Applications do not need it.
  * docs/guides/frameworks.md ends with how to write an adapter.
  */
-export type { HttpAdapter, HttpDenial, HttpLimiter, ResponseEnd } from './http/adapter.js'
+export type { HttpAdapter, HttpDenial, HttpLimiter, Looked, ResponseEnd } from './http/adapter.js'
 export { admitThen, createHttpLimiter, toThrown } from './http/http-limiter.js'
 export { watchIdentity } from './http/who/identity-watch.js'
 export { hasLeft, onResponseEnd } from './http/response-end.js'
+export { createUsage, noteHttp, type UsageAnswer } from './http/usage/usage.js'
 export { groupForRoute } from './http/options.js'
 export { warn, type Warn, type WarningCode } from './base/warnings.js'
 export { internalsOf, type Internals } from './limiter/internals.js'

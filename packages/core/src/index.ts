@@ -65,6 +65,8 @@ export {
 export { refuseUpgrade } from './http/answers/refuse-upgrade.js'
 export { decisionsOf } from './http/decisions.js'
 export type { RateLimitOptions, RequestContext, RouteOptions } from './http/options.js'
+export type { UsageRouteOptions } from './http/usage/usage.js'
+export type { UsageOfLimit, UsageReport } from './http/usage/report.js'
 export { RATE_LIMIT_HEADERS } from './http/headers.js'
 export { byBearerToken, byJwtClaim } from './http/who/credentials.js'
 export { byHeader, byIp, subjectForIp, type Identify, type RequestWithHeaders } from './http/who/identify.js'

@@ -1,10 +1,13 @@
-import type { Decision, Limiter, RateLimitOptions, RouteOptions } from '@tollgate/core'
+import type { Decision, Limiter, RateLimitOptions, RouteOptions, UsageRouteOptions } from '@tollgate/core'
 import {
   admitThen,
   atCaller,
   createHttpLimiter,
+  createUsage,
   hasLeft,
+  noteHttp,
   onResponseEnd,
+  toThrown,
   type HttpAdapter,
   type HttpLimiter,
 } from '@tollgate/core/adapter'
@@ -103,5 +106,28 @@ export function rateLimit<Plans extends string = string>(
 }
 
 function handlerOf(http: HttpLimiter<Request, Response>): RequestHandler {
-  return (req, res, next) => admitThen(http, req, res, next)
+  return noteHttp<RequestHandler>(http, (req, res, next) => admitThen(http, req, res, next))
+}
+
+/**
+ * Makes the handler of a route on which customers see their usage: where each of their limits stands, and when more is left.
+ * JSON, or a small page for browsers. It takes no units. Requests without a subject get a 401, and more than 60 a minute a 429.
+ * Declare the route above `app.use(limit)`, or its requests count, too.
+ *
+ * @param source what `rateLimit` or `route` returned, or `{ limiter, identify }`
+ * @throws {ConfigError} when it is neither, or knows clients by their address only
+ * @example app.get('/v1/usage', usage(limit))
+ */
+export function usage(source: RequestHandler | UsageRouteOptions<Request, Response>): RequestHandler {
+  const answer = atCaller(usage, () => createUsage(express, source))
+  return (req, res, next) => {
+    answer(req).then(
+      ({ status, headers, body }) => {
+        res.statusCode = status
+        for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+        res.end(body)
+      },
+      (error: unknown) => next(toThrown(error)),
+    )
+  }
 }

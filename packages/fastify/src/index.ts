@@ -5,8 +5,16 @@ import {
   type Limiter,
   type RouteOptions,
   type RateLimitOptions,
+  type UsageRouteOptions,
 } from '@tollgate/core'
-import { atCaller, createHttpLimiter, groupForRoute, watchIdentity } from '@tollgate/core/adapter'
+import {
+  atCaller,
+  createHttpLimiter,
+  createUsage,
+  groupForRoute,
+  noteHttp,
+  watchIdentity,
+} from '@tollgate/core/adapter'
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -19,7 +27,7 @@ import type {
   RawServerDefault,
 } from 'fastify'
 import fp from 'fastify-plugin'
-import { fastify, createHook, type Http, type RateLimitHook } from './adapter.js'
+import { fastify, createHook, unchanged, type Http, type RateLimitHook } from './adapter.js'
 import { addLast, STAGES, type Stage } from './last-hooks.js'
 import { mount, type Find, type Route } from './mount.js'
 
@@ -110,11 +118,11 @@ async function addTo(app: FastifyInstance, options: RateLimitPluginOptions): Pro
   const decided = Symbol('tollgate.decided')
   // Declared, so that requests have it from the start. Otherwise marking one would change its hidden class.
   app.decorateRequest(decided)
-  const rateLimit: FastifyInstance['rateLimit'] = (own) => {
+  const rateLimit: FastifyInstance['rateLimit'] = noteHttp(http, (own) => {
     if (own === undefined) return createHook(() => http, decided)
     const made = atCaller(rateLimit, () => createRoute(http, own))
     return createHook(() => made)
-  }
+  })
 
   const ofRoutes = new WeakMap<object, Http>()
   const find: Find = (server, config, of) => {
@@ -264,5 +272,24 @@ export const rateLimit = fp(plugin, {
   name: '@tollgate/fastify',
   fastify: '5.x',
 }) as unknown as RateLimitPlugin
+
+/**
+ * Makes the handler of a route on which customers see their usage: where each of their limits stands, and when more is left.
+ * JSON, or a small page for browsers. It takes no units. Requests without a subject get a 401, and more than 60 a minute a 429.
+ * Give the route `config: { rateLimit: false }`, or its requests count, too.
+ *
+ * @param source `app.rateLimit`, or `{ limiter, identify }`
+ * @throws {ConfigError} when it is neither, or knows clients by their address only
+ * @example app.get('/v1/usage', { config: { rateLimit: false } }, usage(app.rateLimit))
+ */
+export function usage(
+  source: FastifyInstance['rateLimit'] | UsageRouteOptions<FastifyRequest, FastifyReply>,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  const answer = atCaller(usage, () => createUsage(fastify, source))
+  return async (request, reply) => {
+    const { status, headers, body } = await answer(request)
+    return reply.code(status).headers(headers).serializer(unchanged).send(body)
+  }
+}
 
 export default rateLimit

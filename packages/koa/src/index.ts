@@ -4,11 +4,14 @@ import {
   type Limiter,
   type RateLimitOptions,
   type RouteOptions,
+  type UsageRouteOptions,
 } from '@tollgate/core'
 import {
   atCaller,
   createHttpLimiter,
+  createUsage,
   hasLeft,
+  noteHttp,
   onResponseEnd,
   toThrown,
   type HttpAdapter,
@@ -137,7 +140,7 @@ export function rateLimit<Plans extends string = string>(
 }
 
 function middlewareOf(http: HttpLimiter<Context, Response>): Middleware {
-  return async (ctx, next) => {
+  return noteHttp<Middleware>(http, async (ctx, next) => {
     try {
       const admitted = http.admit(ctx, ctx.response)
       if (!(typeof admitted === 'boolean' ? admitted : await admitted)) return
@@ -151,5 +154,25 @@ function middlewareOf(http: HttpLimiter<Context, Response>): Middleware {
       keepHeaders(ctx)
       throw error
     }
+  })
+}
+
+/**
+ * Makes the middleware of a route on which customers see their usage: where each of their limits stands, and when more is left.
+ * JSON, or a small page for browsers. It takes no units. Requests without a subject get a 401, and more than 60 a minute a 429.
+ * Declare the route above `app.use(limit)`, or its requests count, too.
+ *
+ * @param source what `rateLimit` or `route` returned, or `{ limiter, identify }`
+ * @throws {ConfigError} when it is neither, or knows clients by their address only
+ * @example router.get('/v1/usage', usage(limit))
+ */
+export function usage(source: Middleware | UsageRouteOptions<Context, Response>): Middleware {
+  const answer = atCaller(usage, () => createUsage(koa, source))
+  return async (ctx) => {
+    const { status, headers, body } = await answer(ctx)
+    ctx.status = status
+    ctx.body = body
+    // After the body, for which Koa sets a type of its own.
+    ctx.set(headers)
   }
 }

@@ -13,6 +13,7 @@ export { identityContract, type Authenticating } from './contracts/requests/iden
 export { routeContract, type ServedRoute } from './contracts/routes/route-contract.ts'
 export { mistakesContract, type Mistakes } from './contracts/requests/mistakes-contract.ts'
 export { trustContract } from './contracts/requests/trust-contract.ts'
+export { usageContract } from './contracts/usage/usage-contract.ts'
 export { upgradeContract } from './contracts/responses/upgrade-contract.ts'
 export { Clocks } from './contracts/store-clocks.ts'
 export { storeContract } from './contracts/store-contract.ts'

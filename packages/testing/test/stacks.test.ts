@@ -44,14 +44,17 @@ const USERS: Calls = {
 
 const FACES: readonly [face: string, exported: object, calls: Calls][] = [
   ['@tollgate/core', core, USERS],
-  ['@tollgate/express', express, { ...USERS, rateLimit: express.rateLimit }],
-  ['@tollgate/koa', koa, { ...USERS, rateLimit: koa.rateLimit }],
+  ['@tollgate/express', express, { ...USERS, rateLimit: express.rateLimit, usage: express.usage }],
+  ['@tollgate/koa', koa, { ...USERS, rateLimit: koa.rateLimit, usage: koa.usage }],
   // Its rateLimit is called by Fastify: see below.
-  ['@tollgate/fastify', fastify, USERS],
+  ['@tollgate/fastify', fastify, { ...USERS, usage: fastify.usage }],
   [
     '@tollgate/core/adapter',
     adapterFace,
-    { createHttpLimiter: (wrong) => adapterFace.createHttpLimiter({} as never, wrong) },
+    {
+      createHttpLimiter: (wrong) => adapterFace.createHttpLimiter({} as never, wrong),
+      createUsage: (wrong) => adapterFace.createUsage({} as never, wrong),
+    },
   ],
   [
     '@tollgate/core/store',
@@ -109,6 +112,7 @@ const OTHERS = [
     'internalsOf',
     'isOutcome',
     'isRefundAnswer',
+    'noteHttp',
   ],
   ...['onResponseEnd', 'refundByKey', 'refundOf', 'spaceOf', 'toError', 'toThrown', 'unsupportedBy'],
   ...['billedSet', 'expectRemaining', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],

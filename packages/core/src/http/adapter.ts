@@ -1,6 +1,7 @@
 import type { MaybePromise } from '../base/promises.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import type { Limiter } from '../limiter/limiter.js'
+import type { Subject } from '../plans/subject.js'
 import type { RouteOptions } from './options.js'
 
 /** A response that Tollgate sends instead of the application. */
@@ -75,6 +76,16 @@ export interface HttpAdapter<Req, Res> {
   onEnd(res: Res, listener: (end: ResponseEnd) => void): void
 }
 
+/** Who makes a request, without a decision on it. */
+export interface Looked {
+  /** The one that pays. */
+  readonly subject: Subject
+  /** The option `namePlan`. */
+  readonly namePlan: boolean
+  /** Where its limits stand. Takes nothing. Throws or rejects if the store does not answer. */
+  peek(): MaybePromise<Decision>
+}
+
 /** The limiter behind an adapter, made by `createHttpLimiter`. */
 export interface HttpLimiter<Req, Res> {
   /** The limiter that counts: the one from the options, or one that was made from them. */
@@ -86,6 +97,8 @@ export interface HttpLimiter<Req, Res> {
    * `cost`, `skip` or another function from the options throws, this throws or rejects with the same error.
    */
   admit(req: Req, res: Res): MaybePromise<boolean>
+  /** Who makes a request, known by more than its address, and where its limits stand. Undefined if nobody is known. */
+  look(req: Req): Promise<Looked | undefined>
   /**
    * Makes the same limiter for one route. The route's options override those of this limiter, and its stacked limits are
    * added. If this limiter has let a request in already, the route takes only what is missing. If that does not fit, the

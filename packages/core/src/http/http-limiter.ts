@@ -4,12 +4,12 @@ import type { Warn } from '../base/warnings.js'
 import { createLimiterFor } from '../limiter/create-limiter.js'
 import { decideBlocked } from '../limiter/decision/uncounted-decision.js'
 import { internalsOf } from '../limiter/internals.js'
-import type { Limiter } from '../limiter/limiter.js'
+import type { Consumer, Limiter } from '../limiter/limiter.js'
 import type { OwnLimits } from '../plans/own-limits.js'
 import type { Subject } from '../plans/subject.js'
 import { isIpSubject, toIpSubject, UNKNOWN, withLimits } from '../requests/subject/address.js'
 import { isNone, readSubjects } from '../requests/subject/subject.js'
-import type { HttpAdapter, HttpLimiter } from './adapter.js'
+import type { HttpAdapter, HttpLimiter, Looked } from './adapter.js'
 import { Decider, type AmendOptions } from './decider.js'
 import { lastOf, type Passed } from './decisions.js'
 import { MakingWatch, warnOfProxy } from './mistakes.js'
@@ -62,6 +62,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly #options: RateLimitOptions<Req, Res>
   readonly #warn: Warn
   readonly #identity: IdentityWatch<Req> | undefined
+  readonly #consumer: Consumer
   readonly #decider: Decider<Req, Res>
   readonly #shedder: Shedder<Req, Res> | undefined
   readonly #limitOf: LimitOf<Req> | undefined
@@ -101,10 +102,11 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.isByAddress = isByAddress(identify) && !this.#limitOf
     this.#identity = watchIdentity(adapter, identify, this.limiter)
     const scope = scopeOptions(options)
+    this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
     this.#decider = new Decider({
       ...{ adapter, limiter: this.limiter, family, isOfRoute: family !== this, amends },
       options: this.#options,
-      consumer: Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter,
+      consumer: this.#consumer,
       addressOf: (req) => this.#ipOf(req),
       onAllowed: (req) => this.#shedder?.begin(req),
     })
@@ -120,6 +122,20 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     const { skip } = this.#options
     if (!skip) return this.#identify(req, res)
     return chain(this.#await(req, skip(req)), (skipped) => (skipped ? true : this.#identify(req, res)))
+  }
+
+  async look(req: Req): Promise<Looked | undefined> {
+    const found = readSubjects(await this.#options.identify?.(req))
+    const [payer, ...others] = (found ?? []).filter((one) => !isIpSubject(one))
+    if (!payer) return undefined
+    const own = await this.#limitOf?.(req)
+    const subjects = this.#limitOf ? this.#withLimits([payer, ...others], own) : [payer, ...others]
+    const { namePlan = true } = this.#options
+    return {
+      subject: payer,
+      namePlan,
+      peek: () => this.#consumer.peek(subjects, { onStoreFailure: 'throw' }),
+    }
   }
 
   route(own: RouteOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {
