@@ -10,7 +10,7 @@ import { clientOf, type StoreUnderTest } from './stores/store.ts'
 export interface Entry {
   /** A tenant, or one of CONTROLS, which are not limited. */
   readonly who: string
-  /** Start of the request, in ms since 1970. */
+  /** Start of the request, in ms of the clock that all processes share. */
   readonly at: number
   /** How long its answer took, in ms. */
   readonly ms: number

@@ -5,7 +5,7 @@ import { CONTROL, CONTROLS, GOOD, WAITING } from './settings.ts'
 import { planOf, tenantsOf } from './stores/store.ts'
 import { mostInAnyWindow } from './windows.ts'
 
-/** All observations of one run; times in ms since 1970. */
+/** All observations of one run; times in ms of the clock that all processes share. */
 export interface Run extends Omit<Case, 'fault'> {
   readonly fault: Omit<Fault, 'prepare'>
   readonly beganAt: number

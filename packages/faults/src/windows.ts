@@ -1,4 +1,4 @@
-/** A unit that was allowed at some moment between `from` and `to`, in ms since 1970. */
+/** A unit that was allowed at some moment between `from` and `to`, in ms of the clock that all processes share. */
 export interface Admission {
   readonly from: number
   readonly to: number

@@ -1,7 +1,7 @@
 import { Oracle } from '../soak/oracle.ts'
 import { BOUNDS, COUNTERS, nameOf, namesIn, QUOTA, type Asked, type Kind } from './subjects.ts'
 
-/** A request that was allowed at some moment between `from` and `to`, in ms since 1970. */
+/** A request that was allowed at some moment between `from` and `to`, in ms of the clock that all processes share. */
 export interface Allowed extends Asked {
   readonly from: number
   readonly to: number
@@ -15,7 +15,7 @@ export interface Evidence {
   readonly used: ReadonlyMap<string, number>
   /** Names of the counters in the shards that were lost. */
   readonly lost: ReadonlySet<string>
-  /** When the shards were lost, and when they were back, in ms since 1970. */
+  /** When the shards were lost, and when they were back, in ms of the clock that all processes share. */
   readonly loss: { readonly from: number; readonly to: number }
   /** The number of processes, each with a local limiter. */
   readonly processes: number

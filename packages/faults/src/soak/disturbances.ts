@@ -92,7 +92,7 @@ const OF_THE_SERVER = ['killed and restarted', 'hangs', 'scripts forgotten']
 export interface DisturbOptions {
   readonly place: Place
   readonly random: Random
-  /** In ms since 1970. */
+  /** In ms of the clock that all processes share. */
   readonly until: number
   readonly onLoss: Context['onLoss']
   readonly say: (text: string) => void

@@ -1,6 +1,6 @@
 import type { Bound } from './plans.ts'
 
-/** A unit that was allowed at some moment between `from` and `to`, in ms since 1970. */
+/** A unit that was allowed at some moment between `from` and `to`, in ms of one clock. */
 export interface LetIn {
   readonly tenant: string
   /** What counted the unit: the store, or one process by itself. The units of each must stay within the bound. */
@@ -90,9 +90,8 @@ export class Oracle {
     if (inside <= bound) return
     this.violated += 1
     if (this.violations.length === MOST_TOLD) return
-    const when = new Date(start).toISOString()
     this.violations.push(
-      `${tenant} was let in ${inside} times by ${by} in ${windowMs} ms from ${when}, bound ${bound}`,
+      `${tenant} was let in ${inside} times by ${by} in ${windowMs} ms from ${Math.round(start)} on, bound ${bound}`,
     )
   }
 }
