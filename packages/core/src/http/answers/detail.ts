@@ -20,7 +20,7 @@ export const LONGEST_WAIT_IN_WORDS_MS = 6 * HOUR
  * Plan names that clients do not see, because you do not sell them: the plan that the option `limit` makes, and limits
  * that a subject brings.
  */
-const UNNAMED: readonly string[] = ['default', OWN_LIMITS]
+export const UNNAMED: readonly string[] = ['default', OWN_LIMITS]
 
 /**
  * The text of a denial, for people: which limit was reached, how long to wait, or what to do instead.

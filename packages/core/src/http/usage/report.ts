@@ -1,4 +1,5 @@
 import type { Decision, LimitState } from '../../limiter/decision/decision.js'
+import { UNNAMED } from '../answers/detail.js'
 import { toSeconds } from '../headers.js'
 
 /** Where one limit of a customer stands. */
@@ -27,7 +28,7 @@ export interface UsageOfLimit {
 
 /** What a customer is told. docs/reference/usage.schema.json is its schema. */
 export interface UsageReport {
-  /** The name of the plan. Left out with `namePlan: false`. */
+  /** The name of the plan. Left out with `namePlan: false`, and for limits that are no plan that you sell: `limit`, and own limits. */
   readonly plan?: string
   /** Empty if the plan has no limits. */
   readonly limits: readonly UsageOfLimit[]
@@ -47,7 +48,7 @@ export function reportOf(
   }: { readonly now: number; readonly namePlan: boolean; readonly until: Date | undefined },
 ): UsageReport {
   return {
-    ...(namePlan && { plan }),
+    ...(namePlan && !UNNAMED.includes(plan) && { plan }),
     limits: limits.map((limit) => toUsage(limit, now)),
     ...(override && { override: { until: until?.toISOString() ?? null } }),
     ...(reason === 'blocked' && { blocked: { until: block?.until.toISOString() ?? null } }),

@@ -239,6 +239,14 @@ export function usageContract(
       ])
     })
 
+    test('limits that are no plan have no name', async () => {
+      const limiter = limiterOf({ plans: undefined, defaultPlan: undefined, limit: '5/min' } as never)
+      const url = await start({ usage: { limiter, identify: () => 'acme' } })
+      expect(Object.keys(await reportFor(url))).toEqual(['limits'])
+      const own = await start({ usage: { limiter, identify: () => ({ id: 'own', limits: ['7/min'] }) } })
+      expect(await reportFor(own)).toEqual({ limits: [expect.objectContaining({ quota: 7 })] })
+    })
+
     test('while the store is silent, the answer says so; what identify throws goes to the application', async () => {
       const store = failingStore(memoryStore())
       const limiter = limiterOf({ store })
