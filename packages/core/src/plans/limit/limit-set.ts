@@ -147,8 +147,14 @@ function observersApart(limits: readonly CompiledLimit[]): readonly CompiledLimi
   return limits.map((limit) => {
     if (!limit.observes) return limit
     const counts = (other: CompiledLimit): boolean => !other.observes || isLarger(other, limit)
-    return limits.some((other) => other.stateId === limit.stateId && counts(other)) ? apart(limit) : limit
+    return limits.some((other) => areShared(other, limit) && counts(other)) ? apart(limit) : limit
   })
+}
+
+/** Whether two limits have one state, if only for subjects with a billing day: months of all time zones are one then. */
+function areShared(limit: CompiledLimit, other: CompiledLimit): boolean {
+  if (limit.stateId === other.stateId) return true
+  return isBillable(limit) && isBillable(other) && limit.otherId === other.otherId
 }
 
 /** Of two limits with the same state id. */

@@ -218,7 +218,8 @@ export function withUnits(limit: Limit, unitsFor: (units: number) => number): Li
   const { compiled, observes, overage, warnAt } = limit
   const made = resized(limit, unitsFor)
   const { stateId } = compiled
-  return { ...made, compiled: { ...made.compiled, stateId, observes, overage }, observes, overage, warnAt }
+  const same = { ...made, compiled: { ...made.compiled, stateId, observes }, observes, warnAt }
+  return overage ? withOverage(same) : same
 }
 
 /** A limit of the same algorithm and window, which counts up to a quota. */

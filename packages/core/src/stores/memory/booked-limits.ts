@@ -83,9 +83,9 @@ export class BookedLimits extends LoadedLimits {
 
   #book(entry: BookableEntry, now: number): Booked {
     const limit = this.limits[entry.limit] as PreparedLimit
-    const { keptId } = limit
+    const { keptId, overage } = limit
     const windowUs = windowOf(limit)
-    const { booked, account } = book(this.settledAccount(), entry, { keptId, windowUs }, now)
+    const { booked, account } = book(this.settledAccount(), entry, { keptId, windowUs, overage }, now)
     if (booked !== 'booked') return booked
     // All limits of this window count the same units.
     const isOfWindow = (one: PreparedLimit): boolean => one.keptId === keptId

@@ -3,7 +3,7 @@ import { implementations, type AnyImplementation } from '../../algorithms/regist
 import { keptId, type CompiledLimit, type Params, type LimitSet } from '../../plans/limit/limit-set.js'
 import type { SlotHolder } from '../contract.js'
 import type { CountedWindow } from '../account.js'
-import { type Account, paidOn, Pots, renewedAt, toClosed } from './beside/account.js'
+import { type Account, paidOn, Pots, renewedAt, toClosed, withoutPaid } from './beside/account.js'
 import { heldUntil, leasedOf, NO_LEASES, type Ended, type LeaseBook } from './beside/lease-book.js'
 import type { Part } from './records.js'
 import { openingOf } from './beside/level-openings.js'
@@ -45,6 +45,8 @@ export class PreparedLimit {
   #leasesEndInUs = 0
   /** The subject's top-ups of this limit, if it has any. */
   #pots: Pots | undefined
+  /** Whether it only observes, and what top-ups paid is of a window that is over. */
+  #forgetsPaid = false
   /** When the subject's limit was renewed, in µs; 0 if it was not. */
   renewedAtUs = 0
   #now = 0
@@ -82,6 +84,7 @@ export class PreparedLimit {
     this.#last = last
     this.leased = 0
     this.#pots = undefined
+    this.#forgetsPaid = false
     this.renewedAtUs = 0
     this.#book = NO_LEASES
   }
@@ -89,9 +92,11 @@ export class PreparedLimit {
   /** Adds the top-ups of the subject. What only observes pays nothing. Called before leases enter. */
   attach(account: Account, now: number, isRenewed = false): void {
     this.renewedAtUs = renewedAt(account, this, now)
-    if (!this.algorithm.over || this.observes) return
+    if (!this.algorithm.over) return
     const count = this.#count()
     const isNewWindow = isRenewed || count === 0
+    this.#forgetsPaid = this.observes && isNewWindow
+    if (this.observes) return
     const { quota = 0, whole = quota } = this.params
     this.#pots = Pots.of(account, { ids: this, quota, whole, count, isNewWindow }, now)
     if (this.#pots) this.params = { ...this.params, quota: this.#pots.quota }
@@ -100,9 +105,11 @@ export class PreparedLimit {
   /** Finds what it counted in its latest window, if that is over. Called once all is loaded. */
   readClosed(account: Account): void {
     if (!this.overage) return
-    const closed = this.algorithm.closed?.(this.state, this.#last, this.#paramsOfPlan())
-    // It is kept for as long as it was.
-    const isKept = closed && this.#now < 2 * closed.endUs - closed.startUs
+    const params = this.#paramsOfPlan()
+    const closed = this.algorithm.closed?.(this.state, this.#last, params)
+    // It is kept for as long as it was, and for as long as the windows of now are.
+    const forUs = closed && Math.max(closed.endUs - closed.startUs, this.algorithm.windowUs?.(params) ?? 0)
+    const isKept = closed && forUs && this.#now < closed.endUs + forUs
     const over = closed ? Math.max(closed.units - closed.quota - paidOn(account, this), 0) : 0
     this.closed = isKept ? toClosed(closed, over) : undefined
   }
@@ -157,6 +164,7 @@ export class PreparedLimit {
 
   /** The account with what this limit has used of its top-ups. */
   settled(account: Account): Account {
+    if (this.#forgetsPaid) return withoutPaid(account, this)
     return this.#pots?.settled(account, this.#count(), this.#held()) ?? account
   }
 

@@ -65,12 +65,12 @@ export interface BookableEntry extends AccountEntry {
 /**
  * The account with one more entry, or why it has none.
  *
- * @param limit the id of its limit's state, and how long its window is, in µs
+ * @param limit the id of its limit's state, how long its window is, in µs, and whether it counts overage
  */
 export function book(
   account: Account,
   { kind, id, says, units, end }: BookableEntry,
-  limit: { readonly keptId: number; readonly windowUs: number },
+  limit: BookedLimit,
   now: number,
 ): { readonly booked: Booked; readonly account: Account } {
   const known = account.find((entry) => entry.id === id)
@@ -81,13 +81,35 @@ export function book(
   const entry: KeptEntry = {
     ...{ kind, id, says, keptId: limit.keptId, atUs: kind === 'topUp' ? time : now },
     ...{ left: kind === 'topUp' ? units : 0, used: 0 },
-    endsUs: Math.max(now + KEPT_US, kind === 'topUp' ? time : 0, now + Math.ceil(limit.windowUs)),
+    endsUs: Math.max(
+      now + KEPT_US,
+      kind === 'topUp' ? paidUntil(time, limit) : 0,
+      now + Math.ceil(limit.windowUs),
+    ),
   }
   return { booked: 'booked', account: [...account, entry] }
 }
 
+interface BookedLimit {
+  readonly keptId: number
+  readonly windowUs: number
+  readonly overage: boolean
+}
+
+/** How long it matters what a top-up paid: with overage, until the window after the last one that it paid in is over. */
+function paidUntil(endUs: number, { windowUs, overage }: BookedLimit): number {
+  return overage ? endUs + 2 * Math.ceil(windowUs) : endUs
+}
+
 function isOfCaller({ kind }: KeptEntry): boolean {
   return kind !== 'closed'
+}
+
+/** A new window begins, in which top-ups have paid nothing yet. */
+export function withoutPaid(account: Account, ids: BookedIds): Account {
+  return account.map((entry) =>
+    entry.kind === 'topUp' && isBookedOn(entry, ids) ? { ...entry, used: 0 } : entry,
+  )
 }
 
 /** What top-ups have paid of what a limit counts. */

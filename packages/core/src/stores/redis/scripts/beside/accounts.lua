@@ -129,8 +129,11 @@ local function attach(set)
       if entry.kind == RENEWAL and is_on(entry, limit) and entry.time <= now then
         limit.renewed_at = max(limit.renewed_at or 0, entry.time)
       end
+      -- What only observes pays nothing, but its new window ends what was paid.
+      if limit.observes and limit.count == 0 and entry.kind == TOP_UP and is_on(entry, limit) then
+        change(set, entry, entry.left, 0)
+      end
     end
-    -- What only observes pays nothing.
     local pots = not limit.observes and pots_of(set, limit)
     if pots and pots.spent + pots.used + pots.left > 0 then
       local counted = limit.count - pots.used - pots.spent
@@ -300,6 +303,8 @@ local function book(set, entry)
   settle(set)
   local algorithm = complete(limit.algorithm)
   local ends = max(now + KEPT_FOR, entry.time, after_window(limit))
+  -- With overage, what a top-up paid matters until the window after the last one that it paid in is over.
+  if entry.kind == TOP_UP and limit.overage then ends = max(ends, entry.time + 2 * (after_window(limit) - now)) end
   account[#account + 1] = {
     id = entry.id, says = entry.says, kind = entry.kind, limit = limit.id, time = entry.kind == RENEWAL and now or entry.time,
     left = entry.kind == TOP_UP and entry.units or 0, used = 0, ends = ends, order = #account + 1,

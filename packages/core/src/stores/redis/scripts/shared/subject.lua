@@ -107,8 +107,8 @@ local function find_closed(set)
     local limit = set[i]
     local units, start, ends, quota
     if limit.overage then units, start, ends, quota = limit.algorithm.closed(limit) end
-    -- It is kept for as long as it was.
-    if units and now < 2 * ends - start then
+    -- It is kept for as long as it was, and for as long as the windows of now are.
+    if units and now < ends + max(ends - start, limit.third and limit.third - limit.second or limit.window) then
       quota = quota or limit.pots and limit.pots.base or limit.quota
       limit.closed, set.closes = { units = units, over = max(units - quota - (limit.paid or 0), 0), start = start, ends = ends }, true
     end

@@ -1,0 +1,128 @@
+// Where overage, top-ups, billing days, rules and limits that observe meet. On memory and on Redis.
+import { testPrefix } from '@tollgate/testing'
+import {
+  createLimiter,
+  memoryStore,
+  redisStore,
+  type Limiter,
+  type LimiterOptions,
+  type Store,
+} from '../../../src/index.js'
+import { closeBenches, sharedRedis } from '../../support/benches.js'
+
+const clock = { now: 0 }
+const now = (): number => clock.now
+const limiters: Limiter[] = []
+afterEach(async () => {
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
+})
+afterAll(closeBenches)
+
+const stores: Readonly<Record<string, () => Store>> = {
+  memory: () => memoryStore({ now }),
+  Redis: () => redisStore(sharedRedis(), { prefix: testPrefix(), now }),
+}
+
+const on = (date: string): void => void (clock.now = Date.parse(date))
+
+describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
+  const limiterOf = (options: Partial<LimiterOptions>): Limiter => {
+    const all = { store: makeStore(), denials: false, warnings: false, deadlineMs: 30_000, ...options }
+    const limiter = createLimiter(all as LimiterOptions)
+    limiters.push(limiter)
+    return limiter
+  }
+
+  test('a window that began while the limit only observed has not paid the units of top-ups again', async () => {
+    on('2030-01-10')
+    const enforced = { pro: { limits: [{ quota: 3, window: 'month' }] } }
+    const limiter = limiterOf({ plans: enforced, defaultPlan: 'pro' })
+    await limiter.topUp('acme', { limit: 'month', units: 5, for: '90d', key: 'order-1' })
+    // 3 of the quota and 3 of the top-up: 2 are left.
+    expect((await limiter.consume('acme', { cost: 6 })).allowed).toBe(true)
+    on('2030-02-10')
+    limiter.setPlans({ pro: { ...enforced.pro, mode: 'observe' } })
+    await limiter.consume('acme')
+    limiter.setPlans(enforced)
+    expect((await limiter.peek('acme')).limits).toMatchObject([{ used: 1, remaining: 4, toppedUp: 2 }])
+    expect((await limiter.consume('acme', { cost: 5 })).allowed).toBe(false)
+    expect((await limiter.consume('acme', { cost: 4 })).allowed).toBe(true)
+  })
+
+  test.each(['none', 'override', 'scale'])(
+    'with the rule %s, a month is kept for an invoice',
+    async (rule) => {
+      on('2030-01-02')
+      const limiter = limiterOf({
+        plans: { pro: { limits: { quota: 10, window: 'month', overage: true } } },
+        defaultPlan: 'pro',
+      })
+      if (rule === 'override') await limiter.override('acme', { factor: 2, for: '100d' })
+      if (rule === 'scale') await limiter.scale('pro', 2, { for: '100d' })
+      await limiter.consume('acme', { cost: 25 })
+      on('2030-02-20')
+      const { closed } = await limiter.usageOf('acme', { limit: 'month' })
+      expect(closed?.used).toBe(25)
+    },
+  )
+
+  test('a short window, and February, are kept until the next month is over', async () => {
+    const limiter = limiterOf({ limit: { quota: 3, window: 'month', overage: true } })
+    const closed = async (subject: { id: string; anchor?: number }): Promise<unknown> =>
+      (await limiter.usageOf(subject, { limit: 'month' })).closed
+    on('2030-01-20')
+    await limiter.consume({ id: 'moved', anchor: 25 })
+    on('2030-01-26')
+    await limiter.consume({ id: 'moved', anchor: 1 }, { cost: 5 })
+    const short = { used: 5, over: 4, from: new Date('2030-01-25'), until: new Date('2030-02-01') }
+    for (const day of ['2030-02-03', '2030-02-10', '2030-02-28']) {
+      on(day)
+      expect(await closed({ id: 'moved', anchor: 1 })).toEqual(short)
+    }
+    await limiter.consume({ id: 'moved', anchor: 1 })
+    expect(await closed({ id: 'moved', anchor: 1 })).toEqual(short)
+    on('2030-02-20')
+    await limiter.consume('february', { cost: 5 })
+    on('2030-03-30')
+    expect(await closed({ id: 'february' })).toMatchObject({ used: 5, from: new Date('2030-02-01') })
+  })
+
+  test.each(['month', '30d'])('what a top-up has paid in a window of %s is never billed', async (window) => {
+    on('2030-01-02')
+    const limit = { quota: 3, window, overage: true, name: 'm', algorithm: 'fixed-window' } as const
+    const limiter = limiterOf({ limit })
+    await limiter.topUp('acme', { limit: 'm', units: 5, for: '2d', key: 'order-1' })
+    on('2030-01-03T12:00:00Z')
+    await limiter.consume('acme', { cost: 8 })
+    for (const day of [
+      '2030-01-31',
+      '2030-02-01T11:00:00Z',
+      '2030-02-01T13:00:00Z',
+      '2030-02-03',
+      '2030-02-27',
+    ]) {
+      on(day)
+      const { running, closed } = await limiter.usageOf('acme', { limit: 'm' })
+      expect([day, running?.over ?? 0, closed?.over ?? 0]).toEqual([day, 0, 0])
+    }
+  })
+
+  test.each([{ id: 'a', anchor: 15 }, { id: 'b' }])(
+    'months of two time zones, of which one observes, give $id no units when the plan changes',
+    async (acme) => {
+      on('2030-01-20')
+      const tried = {
+        quota: 5,
+        window: 'month',
+        timeZone: 'America/New_York',
+        mode: 'observe',
+        name: 'tried',
+      }
+      const month = { quota: 10, window: 'month' }
+      const plans = { trial: { limits: [tried, month] }, pro: { limits: [month] } } as never
+      const limiter = limiterOf({ plans, defaultPlan: 'pro' })
+      expect((await limiter.consume({ ...acme, plan: 'trial' }, { cost: 10 })).allowed).toBe(true)
+      expect((await limiter.consume({ ...acme, plan: 'pro' })).allowed).toBe(false)
+    },
+  )
+})
