@@ -4,6 +4,7 @@ import { sha256 } from '../base/platform.js'
 import { expectedName, isWhole, type KnownOptions, needOptions } from '../base/options.js'
 import { isShowable } from '../base/show.js'
 import { type End, readEnd } from '../features/rules/rule-options.js'
+import { type CompiledLimit, keptId } from '../plans/limit/limit-set.js'
 import type { Limit } from '../plans/limit/limit.js'
 import type { Subject } from '../plans/subject.js'
 import { markKey, markName } from '../requests/key.js'
@@ -276,9 +277,12 @@ function canBook({ observes, compiled }: Limit): boolean {
   return !observes && !implementations[compiled.algorithm].inFlight
 }
 
-function marksOf(part: Part, index: number): string[] {
-  const { warnAt = [] } = part.limits[index] as Limit
-  return warnAt.map((share) => markKey(part.key, markName(part.limits, index, share)))
+/** Of a limit, and of all others that begin afresh with it. */
+function marksOf({ key, set, limits }: Part, index: number): string[] {
+  const idOf = (i: number): number => keptId(set.limits[i] as CompiledLimit)
+  return limits.flatMap(({ warnAt = [] }, i) =>
+    idOf(i) === idOf(index) ? warnAt.map((share) => markKey(key, markName(limits, i, share))) : [],
+  )
 }
 
 function keyError(key: string, booked: 'other' | 'full'): TollgateError {

@@ -182,7 +182,8 @@ export function readEnd({ for: length, until }: Pick<RuleOptions, 'for' | 'until
   }
   const ms = timeOf(until)
   if (Number.isFinite(ms) && Math.abs(ms) <= LATEST_MS) return { at: Math.round(ms) * 1000 }
-  const zone = typeof until === 'string' && Number.isFinite(Date.parse(until)) ? ' with its time zone' : ''
+  const isText = typeof until === 'string' && Number.isFinite(Date.parse(until))
+  const zone = !isText ? '' : isDay(until) ? ' with its time zone' : ' on a day that exists'
   throw ConfigError.wrong('until', until, `a time${zone}, such as '2027-01-31T18:00:00Z' or a Date`)
 }
 
@@ -192,8 +193,19 @@ const LATEST_MS = 8e12
 function timeOf(given: unknown): number {
   if (typeof given === 'number') return given
   // Without a zone, a text would mean another time on each server.
-  if (typeof given === 'string') return /(?:Z|[+-]\d\d:?\d\d)$/i.test(given) ? Date.parse(given) : NaN
+  if (typeof given === 'string') {
+    return /(?:Z|[+-]\d\d:?\d\d)$/i.test(given) && isDay(given) ? Date.parse(given) : NaN
+  }
   return Object.prototype.toString.call(given) === '[object Date]' ? Number(given) : NaN
+}
+
+/** Whether its day exists. JavaScript takes 30 February for 2 March. */
+function isDay(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)/.exec(text) ?? []
+  return (
+    day === undefined ||
+    new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
+  )
 }
 
 /**

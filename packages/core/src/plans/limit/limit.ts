@@ -217,8 +217,8 @@ function toLimit(name: string, algorithm: AlgorithmName, terms: CompilableTerms)
 export function withUnits(limit: Limit, unitsFor: (units: number) => number): Limit {
   const { compiled, observes, overage, warnAt } = limit
   const made = resized(limit, unitsFor)
-  const { stateId } = compiled
-  const same = { ...made, compiled: { ...made.compiled, stateId, observes }, observes, warnAt }
+  const { stateId, otherId } = compiled
+  const same = { ...made, compiled: { ...made.compiled, stateId, otherId, observes }, observes, warnAt }
   return overage ? withOverage(same) : same
 }
 

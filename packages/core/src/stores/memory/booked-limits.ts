@@ -67,7 +67,13 @@ export class BookedLimits extends LoadedLimits {
     let account = this.settledAccount()
     for (const limit of this.limits) {
       const { closed, keptId } = limit
-      if (closed) account = withClosed(account, closed, { keptId, windowUs: windowOf(limit) }, now)
+      if (!closed) continue
+      account = withClosed(
+        account,
+        closed,
+        { keptId, windowUs: windowOf(limit), nth: this.#nthOf(limit) },
+        now,
+      )
     }
     return account
   }
@@ -77,8 +83,13 @@ export class BookedLimits extends LoadedLimits {
     const { kind } = entry
     if (kind !== 'usage') return { booked: this.#book({ ...entry, kind }, now) }
     const limit = this.limits[entry.limit] as PreparedLimit
-    const closed = limit.closed ?? closedOf(this.account, limit)
+    const closed = limit.closed ?? closedOf(this.account, limit, this.#nthOf(limit))
     return { booked: 'repeated', usage: { running: limit.running(), closed } }
+  }
+
+  /** Which of the limits with overage of its window it is, from 0. */
+  #nthOf(limit: PreparedLimit): number {
+    return this.limits.filter(({ overage, keptId }) => overage && keptId === limit.keptId).indexOf(limit)
   }
 
   #book(entry: BookableEntry, now: number): Booked {

@@ -1,5 +1,5 @@
 // Where overage, top-ups, billing days, rules and limits that observe meet. On memory and on Redis.
-import { testPrefix } from '@tollgate/testing'
+import { eventually, testPrefix } from '@tollgate/testing'
 import {
   createLimiter,
   memoryStore,
@@ -85,6 +85,53 @@ describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
     await limiter.consume('february', { cost: 5 })
     on('2030-03-30')
     expect(await closed({ id: 'february' })).toMatchObject({ used: 5, from: new Date('2030-02-01') })
+  })
+
+  test('two limits with overage of one window each say what exceeded their quota', async () => {
+    on('2030-01-10')
+    const month = { window: 'month', overage: true }
+    const limit = [
+      { ...month, quota: 3, name: 'included' },
+      { ...month, quota: 10, name: 'tier2' },
+    ]
+    const limiter = limiterOf({ limit } as never)
+    await limiter.consume('acme', { cost: 12 })
+    on('2030-02-10')
+    const over = async (): Promise<unknown[]> =>
+      Promise.all(
+        ['included', 'tier2'].map(
+          async (name) => (await limiter.usageOf('acme', { limit: name })).closed?.over,
+        ),
+      )
+    expect(await over()).toEqual([9, 2])
+    await limiter.consume('acme')
+    expect(await over()).toEqual([9, 2])
+  })
+
+  test('a renewal arms the warnings of all limits that begin afresh with it', async () => {
+    on('2030-01-10')
+    const limits = [
+      { quota: 10, window: 'month', overage: true },
+      { quota: 20, window: 'month', name: 'cap' },
+    ]
+    const limiter = limiterOf({ plans: { pro: { limits, warnAt: [0.5] } }, defaultPlan: 'pro' } as never)
+    const warned: string[] = []
+    limiter.on('nearLimit', (near) => warned.push(near.limit))
+    await limiter.consume('acme', { cost: 12 })
+    await eventually(() => expect(warned.toSorted()).toEqual(['cap', 'month']))
+    await limiter.renew('acme', { limit: 'month', key: 'invoice-1' })
+    await limiter.consume('acme', { cost: 12 })
+    await eventually(() => expect(warned.toSorted()).toEqual(['cap', 'cap', 'month', 'month']))
+  })
+
+  test('with an override, a watched limit counts apart for subjects with a billing day, too', async () => {
+    on('2030-02-10')
+    const watched = { limits: { quota: 10, window: 'month', watch: 5 } }
+    const limiter = limiterOf({ plans: { watched, plain: '10/month' }, defaultPlan: 'plain' } as never)
+    await limiter.override('acme', { factor: 2, for: '20d' })
+    await limiter.consume({ id: 'acme', plan: 'plain', timeZone: 'Europe/Berlin' }, { cost: 9 })
+    const { observed } = await limiter.consume({ id: 'acme', plan: 'watched' })
+    expect(observed).toMatchObject([{ used: 1, quota: 10 }])
   })
 
   test.each(['month', '30d'])('what a top-up has paid in a window of %s is never billed', async (window) => {

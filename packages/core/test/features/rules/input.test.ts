@@ -65,6 +65,7 @@ describe.each([
         /until: got .*, expected a time within 400 days from now/,
       ],
       [{ until: '2030-12-04T18:00:00' }, /a time with its time zone, such as '2027-01-31T18:00:00Z'/],
+      [{ until: '2030-02-30T18:00:00Z' }, /a time on a day that exists, such as '2027-01-31T18:00:00Z'/],
       [{ until: '2030-12-04' }, /a time with its time zone, such as '2027-01-31T18:00:00Z'/],
       [{ until: new Date(NaN) }, /until/],
       [{ until: Infinity }, /until/],

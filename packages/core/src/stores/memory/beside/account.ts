@@ -124,10 +124,10 @@ export function paidOn(account: Account, ids: BookedIds): number {
 export function withClosed(
   account: Account,
   { units, over, startUs, endUs }: CountedWindow,
-  { keptId, windowUs }: { readonly keptId: number; readonly windowUs: number },
+  { keptId, windowUs, nth }: { readonly keptId: number; readonly windowUs: number; readonly nth: number },
   now: number,
 ): Account {
-  const id = `closed ${keptId}`
+  const id = closedId(keptId, nth)
   const entry: KeptEntry = {
     ...{ kind: 'closed', id, says: String(wholeMs(startUs)), keptId, atUs: endUs, left: units, used: over },
     endsUs: now + Math.ceil(windowUs),
@@ -135,9 +135,18 @@ export function withClosed(
   return [...account.filter((one) => one.id !== id), entry]
 }
 
-/** The latest window of a limit that is over, if it is kept. */
-export function closedOf(account: Account, ids: BookedIds): CountedWindow | undefined {
-  const entry = account.findLast((one) => one.kind === 'closed' && isBookedOn(one, ids))
+/** Each limit with overage of one window has an entry, since they exceed their quotas by other units. */
+function closedId(id: number, nth: number): string {
+  return `closed ${id} ${nth}`
+}
+
+/**
+ * The latest window of a limit that is over, if it is kept.
+ *
+ * @param nth which of the limits with overage of its window it is, from 0
+ */
+export function closedOf(account: Account, ids: BookedIds, nth: number): CountedWindow | undefined {
+  const entry = account.findLast((one) => isBookedOn(one, ids) && one.id === closedId(one.keptId, nth))
   if (!entry) return undefined
   const { left: units, used: over, atUs: endUs, says } = entry
   return { units, over, startUs: Number(says), endUs }

@@ -6,13 +6,24 @@ local function after_window(limit)
   return now + ceil((algorithm.window_of or algorithm.counts_for)(limit))
 end
 
+-- The id of the entry for a closed window. Each limit with overage of one window has an entry, since they exceed their quotas by other
+-- units.
+local function closed_id(set, limit, id)
+  local nth = 0
+  for i = 1, #set do
+    if set[i] == limit then break end
+    if set[i].overage and set[i].id == limit.id then nth = nth + 1 end
+  end
+  return 'closed' .. pack_bytes('>I4I2', id, nth)
+end
+
 -- Keeps what limits counted in their latest windows, which are over.
 local function close(set)
   local account = { unpack(set.account or {}) }
   for i = 1, #set do
     local limit, closed = set[i], set[i].closed
     if closed then
-      local id = 'closed' .. pack_bytes('>I4I2', limit.id, 0)
+      local id = closed_id(set, limit, limit.id)
       for n = #account, 1, -1 do
         if account[n].id == id then table.remove(account, n) end
       end
@@ -31,7 +42,7 @@ local function usage_of(set, limit)
   local closed = limit.closed
   for n = set.account and not closed and #set.account or 0, 1, -1 do
     local entry = set.account[n]
-    if entry.kind == CLOSED and is_on(entry, limit) then
+    if entry.kind == CLOSED and is_on(entry, limit) and entry.id == closed_id(set, limit, entry.limit) then
       closed = { units = entry.left, over = entry.used, start = unpack_bytes('>I6', entry.says) * 1000, ends = entry.time }
       break
     end
