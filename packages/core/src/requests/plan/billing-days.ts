@@ -64,7 +64,7 @@ export class BillingDays {
     // A caller may change its date.
     const anchor = given.anchor instanceof Date ? new Date(given.anchor) : given.anchor
     const billed = { ...plan, set: billedSet(plan.set, { ...given, anchor }) }
-    if (!this.#isCounted(billed.set)) throw cannotCount()
+    if (!this.#isCounted(billed.set)) throw cannotCount(given)
     distinct.set(id, billed)
     return billed
   }
@@ -81,8 +81,8 @@ function keyOf(anchor: unknown): string {
   return anchor instanceof Date ? `@${anchor.getTime()}` : `#${show(anchor)}`
 }
 
-function cannotCount(): TollgateError {
-  const message =
-    'subject.anchor: this store counts no billing days: leave anchor and timeZone out, or use redisStore'
+function cannotCount({ anchor }: BillingDay): TollgateError {
+  const path = anchor === undefined ? 'timeZone' : 'anchor'
+  const message = `subject.${path}: this store counts no billing days: leave anchor and timeZone out, or use redisStore`
   return new TollgateError('ERR_TOLLGATE_SUBJECT', message)
 }

@@ -7,7 +7,8 @@ import { endOfRecord, livingRecord } from './beside/denial-record.js'
 import { endedOf, endOf, groupsAt, NO_LEASES, withoutEntered } from './beside/lease-book.js'
 import { BookedLimits } from './booked-limits.js'
 import { findStates, othersBeside, partsOf } from './other-limits.js'
-import type { PreparedLimit, PreparedSets } from './prepared-limit.js'
+import type { PreparedLimit } from './prepared-limit.js'
+import type { PreparedSets } from './prepared-sets.js'
 import {
   EXPIRES,
   LAST,

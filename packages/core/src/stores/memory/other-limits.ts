@@ -1,7 +1,8 @@
 import { MOST_UNITS } from '../../algorithms/implementation.js'
 import { keptId, type LimitSet } from '../../plans/limit/limit-set.js'
 import type { LeaseBook } from './beside/lease-book.js'
-import type { PreparedLimit, PreparedSet } from './prepared-limit.js'
+import type { PreparedLimit } from './prepared-limit.js'
+import type { PreparedSet } from './prepared-sets.js'
 import {
   LAST,
   MORE,

@@ -1,6 +1,6 @@
 import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
-import { keptId, type CompiledLimit, type Params, type LimitSet } from '../../plans/limit/limit-set.js'
+import { keptId, type CompiledLimit, type Params } from '../../plans/limit/limit-set.js'
 import type { SlotHolder } from '../contract.js'
 import type { CountedWindow } from '../account.js'
 import { type Account, paidOn, Pots, renewedAt, toClosed, withoutPaid } from './beside/account.js'
@@ -306,46 +306,6 @@ export class PreparedLimit {
     if (state === this.spare) this.spare = this.algorithm.create()
     return state
   }
-}
-
-export interface PreparedSet {
-  readonly limits: readonly PreparedLimit[]
-  /** How many numbers the states of its limits take. */
-  readonly size: number
-  /** How long a subject's state is kept, in µs. */
-  readonly ttlUs: number
-}
-
-/** Limit sets, each prepared once. */
-export class PreparedSets {
-  readonly #known = new WeakMap<LimitSet, PreparedSet>()
-  #newest: LimitSet | undefined
-  #prepared: PreparedSet | undefined
-  readonly #behindMs: () => number
-
-  /** @param behindMs how far the system's clock is behind the store's */
-  constructor(behindMs: () => number) {
-    this.#behindMs = behindMs
-  }
-
-  of(set: LimitSet): PreparedSet {
-    if (set === this.#newest) return this.#prepared as PreparedSet
-    let prepared = this.#known.get(set)
-    if (!prepared) this.#known.set(set, (prepared = prepareSet(set, this.#behindMs)))
-    this.#newest = set
-    this.#prepared = prepared
-    return prepared
-  }
-}
-
-function prepareSet(set: LimitSet, behindMs: () => number): PreparedSet {
-  let size = 0
-  const limits = set.limits.map((compiled) => {
-    const limit = new PreparedLimit(compiled, size, behindMs)
-    size += limit.packing?.size ?? 0
-    return limit
-  })
-  return { limits, size, ttlUs: set.ttlMs * 1000 }
 }
 
 /** How many units fit all of some limits now. */

@@ -1,7 +1,8 @@
 import type { LimitAnswer } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit/limit-set.js'
 import type { SubRequest } from '../contract.js'
-import type { PreparedLimit, PreparedSets } from './prepared-limit.js'
+import type { PreparedLimit } from './prepared-limit.js'
+import type { PreparedSets } from './prepared-sets.js'
 import { EXPIRES, LAST, MORE, MORE_LIMITS, NONE, STATES, type Records } from './records.js'
 
 /**
