@@ -87,9 +87,10 @@ export class BookedLimits extends LoadedLimits {
     return { booked: 'repeated', usage: { running: limit.running(), closed } }
   }
 
-  /** Which of the limits with overage of its window it is, from 0. */
+  /** How many limits with overage of its window are in front of it. */
   #nthOf(limit: PreparedLimit): number {
-    return this.limits.filter(({ overage, keptId }) => overage && keptId === limit.keptId).indexOf(limit)
+    const before = this.limits.slice(0, this.limits.indexOf(limit))
+    return before.filter(({ overage, keptId }) => overage && keptId === limit.keptId).length
   }
 
   #book(entry: BookableEntry, now: number): Booked {
