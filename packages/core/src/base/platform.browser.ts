@@ -84,7 +84,7 @@ interface Channel {
 }
 
 /** Browsers have no diagnostics channels, so there are no listeners. */
-export function channel(_name: string): Channel {
+export function channel(_name: string | symbol): Channel {
   return { hasSubscribers: false, publish: () => {} }
 }
 

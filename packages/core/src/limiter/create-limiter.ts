@@ -1,7 +1,7 @@
-import { atCaller, ConfigError, show } from '../base/errors.js'
+import { atCaller } from '../base/errors.js'
 import { isOptions, needBoolean, needOptions } from '../base/options.js'
 import type { MaybePromise } from '../base/promises.js'
-import { onceAMinute, keepSilent, warn, type Warn, processWide } from '../base/warnings.js'
+import { onceAMinute, keepSilent, warn, type Warn } from '../base/warnings.js'
 import type { Rule } from '../features/rules/rule.js'
 import type { OverrideOptions, RuleNote, RuleOptions, ScaleOptions } from '../features/rules/rule-options.js'
 import { type OwnBlock, Rules } from '../features/rules/rules.js'
@@ -13,12 +13,13 @@ import { PlanWarning, PlanResolver, type PlanResolverOptions } from '../requests
 import { RequestBuilder } from '../requests/request-builder.js'
 import { COMMON, compileScope, type Scope, type ScopeOptions } from '../requests/scope.js'
 import { needSubject, type Subjects } from '../requests/subject/subject.js'
-import type { Store, StoreAbilities } from '../stores/contract.js'
+import type { StoreAbilities } from '../stores/contract.js'
 import { memoryStore, warnOfSeveralProcesses } from '../stores/memory/memory-store.js'
 import type { Booking, PenalizeOptions, RenewOptions, TopUpOptions, Usage, UsageOptions } from './booking.js'
 import type { Decision } from './decision/decision.js'
 import { INTERNALS, type Internals } from './internals.js'
 import type { ConsumeOptions, Consumer, Limiter, PeekOptions } from './limiter.js'
+import { needFreeName, takeName } from './options/limiter-names.js'
 import {
   checkLimiterOptions,
   failureOptions,
@@ -57,6 +58,8 @@ export interface Uses {
   readonly scope?: ScopeOptions
   /** Throws when it needs a plan that does not exist. */
   readonly checkPlans?: (names: readonly string[]) => void
+  /** Whether it limits what Tollgate itself offers: metrics do not count it, it has no rules, and need not be closed. */
+  readonly isHidden?: boolean
 }
 
 /**
@@ -82,20 +85,20 @@ class StoreLimiter implements Limiter {
   readonly #freeName: () => void
   readonly [INTERNALS]: Internals
 
-  constructor(options: LimiterOptions, { defaultFor, scope, checkPlans, isWithoutPlans }: Uses = {}) {
+  constructor(options: LimiterOptions, uses: Uses = {}) {
     checkLimiterOptions(options)
     const { store = memoryStore(), name, hashIds, warnings = true } = options
     needFreeName(store, name)
     this.#store = store
     this.#defaults = { algorithm: store.defaultAlgorithm, mode: options.mode }
     const warnOf = warnings ? warn : keepSilent
-    this.#events = new Events(this, warnOf)
-    this.#plans = this.#resolve({ ...options, isWithoutPlans }, warnOf)
-    if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
+    this.#events = new Events(this, warnOf, uses.isHidden)
+    this.#plans = this.#resolve({ ...options, isWithoutPlans: uses.isWithoutPlans }, warnOf)
+    if (uses.defaultFor !== undefined) this.#plans.needDefault(uses.defaultFor)
     for (const plan of this.#plans.plans)
       needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
-    checkPlans?.(this.#plans.names)
-    if (scope) this.#compile(scope)
+    uses.checkPlans?.(this.#plans.names)
+    if (uses.scope) this.#compile(uses.scope)
     const hide = hashIds === undefined ? undefined : hideWith(hashIds)
     const [begin, plans] = [keysOf(name), this.#plans]
     const rules = (this.#rules = new Rules({ ...options, store, hide, plans, warn: warnOf }))
@@ -110,7 +113,7 @@ class StoreLimiter implements Limiter {
     const common = { scope: COMMON, face: StoreLimiter.prototype }
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, common)
     this.#freeName = takeName(store, name)
-    this.#startRules()
+    if (!uses.isHidden) this.#startRules()
     warnOfUndefined(options, warnOf)
     if (warnings) warnOfSeveralProcesses(store)
     this[INTERNALS] = {
@@ -313,38 +316,4 @@ class StoreLimiter implements Limiter {
 function isByKey(of: Decision | SubjectOf, units: number | undefined): of is SubjectOf {
   if (units !== undefined || typeof of === 'string') return true
   return isOptions(of) && 'id' in of
-}
-
-/** The names in use, for each space of a store. A limiter without a name has the empty name. */
-const taken = processWide('names of limiters', () => new WeakMap<object, Map<string, object>>())
-
-/**
- * Refuses a limiter that would share its counters with another limiter of this process by mistake.
- *
- * @throws {ConfigError} when another limiter with this name uses the same space
- */
-function needFreeName(store: Store, name: string | undefined): void {
-  if (!taken.get(store.space ?? store)?.has(name ?? '')) return
-  const what = name === undefined ? 'without a name' : `with the name ${show(name)}`
-  throw new ConfigError(
-    'name',
-    `another limiter ${what} already counts in this store, and the two would share their counters. Give this ` +
-      "one a name: { name: 'login', ... }. Or share one limiter: rateLimit({ limiter, group: 'login', limit: '5/min' }). " +
-      'If this happens during a request, the limiter is made in a handler: make it once, at startup. close() frees the name',
-  )
-}
-
-/**
- * Reserves the name for a limiter.
- *
- * @returns a function that frees the name; only its first call does anything
- */
-function takeName(store: Store, name: string | undefined): () => void {
-  const space = store.space ?? store
-  const names = taken.get(space) ?? new Map<string, object>()
-  const holder = {}
-  taken.set(space, names.set(name ?? '', holder))
-  return () => {
-    if (names.get(name ?? '') === holder) names.delete(name ?? '')
-  }
 }

@@ -1,6 +1,6 @@
 import { atCaller, ConfigError, StoreError } from '../../base/errors.js'
 import { isOptions } from '../../base/options.js'
-import { createLimiter } from '../../limiter/create-limiter.js'
+import { createLimiterFor } from '../../limiter/create-limiter.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import type { Limiter } from '../../limiter/limiter.js'
 import type { Subject } from '../../plans/subject.js'
@@ -52,7 +52,7 @@ export function createUsage<Req extends object, Res>(
   source: object,
 ): (req: Req) => Promise<UsageAnswer> {
   const http = atCaller(createUsage, () => httpOf(adapter, source))
-  const asking = createLimiter({ limit: ASKING, warnings: false })
+  const asking = createLimiterFor({ limit: ASKING, warnings: false }, { isHidden: true })
   return async (req) => {
     const accept = adapter.header(req, 'accept')
     const looked = await http.look(req)
@@ -89,12 +89,13 @@ function httpOf<Req extends object, Res>(
   throw new ConfigError('usage(limit)', problem)
 }
 
-/** When the override of a subject ends; undefined if it is the plan that is scaled. */
+/** When the override of a subject ends. Undefined if it is the plan that is scaled, or if another override follows. */
 async function endOf(limiter: Limiter, { id, kind }: Subject): Promise<Date | undefined> {
+  const ends: Date[] = []
   for await (const rule of limiter.rules({ of: { id, kind } })) {
-    if (rule.kind === 'override') return rule.until
+    if (rule.kind === 'override') ends.push(rule.until)
   }
-  return undefined
+  return ends.length === 1 ? ends[0] : undefined
 }
 
 const PRIVATE = { 'Cache-Control': 'private, no-store', Vary: 'Accept' } as const

@@ -179,10 +179,14 @@ export class Events {
   readonly #listeners = forEachEvent((): readonly AnyListener[] => [])
   readonly #limiter: object
   readonly #warn: Warn
-  readonly #channels = forEachEvent((name) => channel(channelFor(name)))
+  readonly #channels: Readonly<Record<EventName, ReturnType<typeof channel>>>
 
-  /** @param limiter sent along on the channels, so that subscribers know which limiter emitted an event */
-  constructor(limiter: object, warn: Warn) {
+  /**
+   * @param limiter  sent along on the channels, so that subscribers know which limiter emitted an event
+   * @param isHidden whether nobody can subscribe to its channels
+   */
+  constructor(limiter: object, warn: Warn, isHidden = false) {
+    this.#channels = forEachEvent((name) => channel(isHidden ? Symbol(name) : channelFor(name)))
     this.#limiter = limiter
     this.#warn = onceAMinute(warn)
   }

@@ -173,3 +173,24 @@ describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
     },
   )
 })
+
+test.each(['none', 'override', 'scale'])(
+  'with the rule %s, Redis keeps a month for another month, and not longer',
+  async (rule) => {
+    const prefix = testPrefix()
+    const limiter = createLimiter({
+      plans: { pro: { limits: { quota: 10, window: 'month', overage: true } } },
+      defaultPlan: 'pro',
+      store: redisStore(sharedRedis(), { prefix }),
+      warnings: false,
+      deadlineMs: 30_000,
+    })
+    limiters.push(limiter)
+    if (rule === 'override') await limiter.override('acme', { factor: 2, for: '100d' })
+    if (rule === 'scale') await limiter.scale('pro', 2, { for: '100d' })
+    await limiter.consume('acme', { cost: 25 })
+    const days = (await sharedRedis().pttl(`${prefix}/acme`)) / 86_400_000
+    expect(days).toBeGreaterThan(2 * 28 - 0.1)
+    expect(days).toBeLessThan(2 * 31 + 0.1)
+  },
+)

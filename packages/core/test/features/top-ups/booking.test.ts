@@ -116,6 +116,22 @@ test('in Redis, a key lives until its account ends, and not longer', async () =>
   expect(days).toBeLessThan(30.01)
 })
 
+test('in Redis, with overage, a key lives for two windows more than its account, and not longer', async () => {
+  const prefix = testPrefix()
+  const limiter = createLimiter({
+    limit: { quota: 3, window: 'month', overage: true },
+    store: redisStore(sharedRedis(), { prefix }),
+    warnings: false,
+    deadlineMs: 30_000,
+  })
+  limiters.push(limiter)
+  await limiter.topUp('acme', { limit: 'month', units: 1, for: '100d', key: '1' })
+  await limiter.consume('acme')
+  const days = (await sharedRedis().pttl(`${prefix}/acme`)) / 86_400_000
+  expect(days).toBeGreaterThan(100 + 2 * 28 - 0.1)
+  expect(days).toBeLessThan(100 + 2 * 31 + 0.1)
+})
+
 test('the event says what was booked, once', async () => {
   const limiter = createLimiter({
     plans: { pro: { limits: { quota: 3, window: 'month' } } },

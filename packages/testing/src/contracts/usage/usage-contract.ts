@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -148,6 +149,18 @@ export function usageContract(
       expect(limits.map(({ used }) => used)).toEqual([0, 0])
     })
 
+    test('metrics count no request of those who ask', async () => {
+      const heard = jest.fn()
+      const url = await begin()
+      for (const channel of ['tollgate:decision', 'tollgate:limited']) subscribe(channel, heard)
+      const statuses = await Promise.all(
+        Array.from({ length: 70 }, async () => (await ask(url, 'acme')).status),
+      )
+      for (const channel of ['tollgate:decision', 'tollgate:limited']) unsubscribe(channel, heard)
+      expect(statuses).toContain(200)
+      expect(heard).not.toHaveBeenCalled()
+    })
+
     test('browsers get a page that loads nothing, and breaks out of nothing', async () => {
       const url = await begin()
       const answer = await ask(url, 'acme', { ...HTML, 'x-plan': '<i>&"' })
@@ -201,6 +214,9 @@ export function usageContract(
         limits: [{ quota: 200 }, { quota: 2000 }],
         override: { until: until.toISOString() },
       })
+      // Another one applies when this one ends.
+      await limiter.override('acm*', { factor: 3, for: '1h' })
+      expect((await reportFor(url, 'acme')).override).toEqual({ until: null })
       await limiter.scale('free', 0.5, { for: '1h' })
       expect(await reportFor(url, 'other')).toMatchObject({
         limits: [{ quota: 50 }, { quota: 500 }],
