@@ -8,6 +8,7 @@ const packages = readdirSync('packages').filter((name) => name !== 'benchmarks')
 export default {
   globalSetup: './packages/testing/src/jest/global-setup.ts',
   globalTeardown: './packages/testing/src/jest/global-teardown.ts',
+  reporters: ['default', './tools/running-files.mjs'],
   testSequencer: './tools/test-sequencer.mjs',
   // Only what hangs takes that long, on any machine.
   testTimeout: isDeep ? 900_000 : 240_000,

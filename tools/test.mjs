@@ -1,14 +1,14 @@
 // npm test: sets everything up, checks types and style, and runs the tests on a real Redis. Arguments go to jest; with any,
 // only the tests run. npm run test:deep runs what takes long. --record writes down how long each file took. Files that failed
-// while the machine stood still, or while the Redis of the run was gone, run again. The last lines name what failed, and say
-// `N passed, N failed`.
+// while the machine stood still, or while the Redis of the run was gone, run again. With TOLLGATE_ENDS_AT (seconds since 1970),
+// what still runs then is ended and named. The last lines name what failed, and say `N passed, N failed`.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { stripVTControlCharacters } from 'node:util'
+import { failuresOf } from './failures.mjs'
 import { watchStalls } from './stalls.mjs'
 import { recordDurations } from './test-durations.mjs'
-import { build, exec, install, step } from './workspace.mjs'
+import { build, exec, install, step, stopChildren } from './workspace.mjs'
 
 const given = process.argv.slice(2)
 const isRecording = given.includes('--record')
@@ -37,6 +37,7 @@ for (const [name, work] of isDeep || args.length > 0 ? steps.slice(0, 2) : steps
   if ((await step(name, work)) !== 0) finish(0, 1)
 }
 const stalls = watchStalls()
+const endsAtMs = Number(process.env.TOLLGATE_ENDS_AT ?? Infinity) * 1000
 /** When the Redis of the run ended though no test wanted it, and how. */
 const redisEnds = []
 await jest()
@@ -45,7 +46,7 @@ async function jest() {
   // Tests of every run wait most of the time, deep ones compute.
   const workers = `--maxWorkers=${isDeep ? 3 : 5}`
   let { code, files } = await play([workers, ...args], isRecording)
-  for (let left = MOST_REPEATS; left > 0; left -= 1) {
+  for (let left = MOST_REPEATS; left > 0 && Date.now() < endsAtMs; left -= 1) {
     const again = files.filter((file) => file.isFailed && disturbanceOf(file) !== '')
     if (again.length === 0) break
     process.stdout.write('These files failed while something else was wrong, so they run again:\n')
@@ -85,10 +86,12 @@ async function play(jestArgs, isRecorded = false) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   const results = join(folder, 'results.json')
   const ends = join(folder, 'redis-ends')
+  const alarm = endsAtMs < Infinity && setTimeout(() => stopChildren('SIGTERM'), endsAtMs - Date.now())
   const { code } = await exec(['jest', '--json', `--outputFile=${results}`, ...jestArgs], {
     // The results are read from a file, so jest's own output can go to standard error.
     extraEnv: { FORCE_COLOR: process.stdout.isTTY ? '1' : '0', TOLLGATE_REDIS_ENDS: ends },
   })
+  clearTimeout(alarm)
   const files = read(results)
   redisEnds.push(...readEnds(ends))
   // A repeated run has only some of the files.
@@ -130,21 +133,6 @@ function readFile({ name, status, message, startTime, endTime, assertionResults 
 
 function sumOf(files, count) {
   return files.reduce((sum, file) => sum + file[count], 0)
-}
-
-/** A line for each failed test of a file; one for the file if it could not be run. */
-function failuresOf({ name, message, assertionResults }) {
-  const failed = assertionResults.filter(({ status }) => status === 'failed')
-  const path = relative('packages', name)
-  if (failed.length === 0) return [`${path}: ${oneLine(message)}`]
-  return failed.map(
-    ({ fullName, failureMessages }) => `${path}: ${fullName}: ${oneLine(failureMessages.join(' '))}`,
-  )
-}
-
-/** The beginning of a message, without colours. */
-function oneLine(message) {
-  return stripVTControlCharacters(message).replace(/\s+/g, ' ').slice(0, 500)
 }
 
 function finish(passed, failed) {

@@ -153,7 +153,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   })
 }
 
-function stopChildren(signal) {
+/** Signals all programs that `run` has started and that still run. */
+export function stopChildren(signal) {
   for (const { child, group } of children) {
     try {
       process.kill(group ? -child.pid : child.pid, signal)

@@ -44,6 +44,20 @@ test.each(['SIGKILL', 'SIGSEGV'] as const)('starts again after %s, and says so',
   expect(text).toContain(signal === 'SIGSEGV' ? 'REDIS BUG REPORT' : 'Ready to accept connections')
 })
 
+test('is ended if a script does not, and its log says which', async () => {
+  rmSync(ends, { force: true })
+  const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true)
+  redis = await startRedisOfRun({ everyMs: 50, saidAfter: 2, endedAfter: 4 })
+  client = new Redis(redis.url, { retryStrategy: () => 50, maxRetriesPerRequest: 0 })
+  client.on('error', () => {})
+  await client.ping()
+  await expect(client.eval('while true do end', 0)).rejects.toThrow()
+  await eventually(() => expect(readFileSync(ends, 'utf8')).toContain('SIGSEGV'))
+  const text = said.mock.calls.flat().join('')
+  expect(text).toContain('The Redis of the run does not answer.')
+  expect(text).toContain('while true do end')
+})
+
 test('a stop is no end to be noted', async () => {
   rmSync(ends, { force: true })
   redis = await startRedisOfRun()

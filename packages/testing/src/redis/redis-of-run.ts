@@ -1,7 +1,7 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort, startRedis, type RedisServer } from './server.ts'
+import { freePort, isAnsweringRedis, startRedis, type RedisServer } from './server.ts'
 
 /** Names a file. Each end of the Redis of the run is written to it: a line of JSON with `from`, `to` (ms since 1970) and `how`. */
 export const REDIS_ENDS_VARIABLE = 'TOLLGATE_REDIS_ENDS'
@@ -11,11 +11,24 @@ const LOG_LINES = 80
 /** One that ends more often will not get better. */
 const MOST_ENDS = 5
 
+/** How often it is asked whether it answers, and how many times it may not before that is said and before it is ended. */
+export interface RedisWatch {
+  readonly everyMs: number
+  readonly saidAfter: number
+  readonly endedAfter: number
+}
+
+/** A machine that stands still has no new clients for some seconds. Only a script that does not end takes minutes. */
+const WATCH: RedisWatch = { everyMs: 5000, saidAfter: 4, endedAfter: 30 }
+
 /**
  * Starts the Redis that all test files of a run share. If it ends before `stop`, it says so on standard error with the end
- * of its log, and starts again on its port, empty: the tests that come later would wait for it in vain.
+ * of its log, and starts again on its port, empty: the tests that come later would wait for it in vain. One that does not
+ * answer any more is ended in such a way that its log says what it does.
  */
-export async function startRedisOfRun(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+export async function startRedisOfRun(
+  watch: RedisWatch = WATCH,
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-run-'))
   const logfile = join(folder, 'redis.log')
   const port = await freePort()
@@ -23,11 +36,17 @@ export async function startRedisOfRun(): Promise<{ readonly url: string; stop():
   let ends = 0
   let running: Promise<RedisServer> = start()
   const { url } = await running
+  const stopWatching = watchAnswers(port, watch, async () => (await running).pid)
   return {
     url,
     async stop() {
       isStopped = true
-      await (await running).stop()
+      stopWatching()
+      // One that could not start again has ended.
+      await running.then(
+        (server) => server.stop(),
+        () => {},
+      )
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -41,12 +60,43 @@ export async function startRedisOfRun(): Promise<{ readonly url: string; stop():
     if (isStopped || ends > MOST_ENDS) return
     const from = Date.now()
     const log = readFileSync(logfile, 'utf8').split('\n').slice(-LOG_LINES).join('\n')
-    process.stderr.write(
-      `The Redis of the run ended by ${how}, and starts again. The end of its log:\n${log}\n`,
-    )
+    say(`ended by ${how}, and starts again. The end of its log:\n${log}`)
     running = start()
     const note = (): void => noteEnd({ from, to: Date.now(), how })
-    running.then(note, note)
+    running.then(note, (error: Error) => {
+      say(`could not start again: ${error.message}`)
+      note()
+    })
+  }
+}
+
+/** @returns a function that ends the watch */
+function watchAnswers(port: number, watch: RedisWatch, pidOf: () => Promise<number>): () => void {
+  let silences = 0
+  const look = async (): Promise<void> => {
+    const isHeard = await isAnsweringRedis(port)
+    if (isHeard && silences >= watch.saidAfter) say('answers again')
+    silences = isHeard ? 0 : silences + 1
+    if (silences === watch.saidAfter) say(`does not answer. ${stateOf(await pidOf())}`)
+    if (silences === watch.endedAfter) process.kill(await pidOf(), 'SIGSEGV')
+  }
+  // One that could not start again was spoken of.
+  const timer = setInterval(() => void look().catch(() => {}), watch.everyMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+function say(text: string): void {
+  process.stderr.write(`The Redis of the run ${text}\n`)
+}
+
+/** Whether a process computes, sleeps or is stopped, as Linux says it; '' elsewhere. */
+function stateOf(pid: number): string {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+    return `Its process is in state ${fields[0]}, and has computed for ${fields[11]} clock ticks.`
+  } catch {
+    return ''
   }
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort, startServer, type ServerProcess } from '../servers/server-process.ts'
+import { freePort, isAnswering, startServer, type ServerProcess } from '../servers/server-process.ts'
 import { findRedisBinary } from './binary.ts'
 
 export { freePort } from '../servers/server-process.ts'
@@ -19,6 +19,13 @@ export interface RedisServerOptions {
   readonly config?: string
   /** Called when the server has ended, with the signal or the exit code that ended it. */
   readonly onExit?: (how: string) => void
+}
+
+const GREETING = { asks: 'PING\r\n', hears: '+PONG' }
+
+/** Whether it takes a new client and answers it within 2 s: it does not while it hangs, or a script runs for seconds. */
+export function isAnsweringRedis(port: number): Promise<boolean> {
+  return isAnswering(port, GREETING)
 }
 
 /** Starts a real Redis or Valkey server on 127.0.0.1 that stores nothing on disk. */
@@ -44,7 +51,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     rmSync(folder, { recursive: true, force: true })
     options.onExit?.(how)
   }
-  const server = await startServer(binary, { args, port, onExit }, { asks: 'PING\r\n', hears: '+PONG' })
+  const server = await startServer(binary, { args, port, onExit }, GREETING)
   return { ...server, url: `redis://127.0.0.1:${port}` }
 }
 

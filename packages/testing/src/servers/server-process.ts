@@ -99,7 +99,8 @@ async function answers(port: number, server: ChildProcess, greeting: Greeting): 
   throw new Error(`the server on port ${port} did not answer within ${STARTED_WITHIN_MS} ms`)
 }
 
-function isAnswering(port: number, { asks, hears }: Greeting): Promise<boolean> {
+/** Whether what listens on a port of 127.0.0.1 answers within 2 s. */
+export function isAnswering(port: number, { asks, hears }: Greeting): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ port, host: '127.0.0.1' }, () => socket.write(asks))
     const settle = (answer: boolean): void => {
