@@ -1,18 +1,13 @@
 // The client of the HTTP sections, in a process of its own: 64 connections that are kept, each of which sends its next
 // request when it has its answer. It reads no more of an answer than it must, so that it is not what is measured.
 import { connect } from 'node:net'
+import { answerMessages } from '../kit/children.mjs'
 
 const CONNECTIONS = 64
 const SUBJECTS = 10_000
 const HEAD_END = '\r\n\r\n'
 
-process.on('message', (load) => {
-  run(load).then(
-    (result) => process.send(result),
-    (error) => process.send({ error: error.message }),
-  )
-})
-process.on('disconnect', () => process.exit(0))
+answerMessages(run)
 
 const request = (id) => Buffer.from(`GET / HTTP/1.1\r\nHost: bench\r\nx-api-key: ${id}\r\n\r\n`)
 const many = Array.from({ length: SUBJECTS }, (_, i) => request(`key-${i}`))

@@ -2,6 +2,7 @@
 // answers do, at random distances. A request without an answer after a second is given up.
 import { Agent, request } from 'node:http'
 import { randomOf } from '../kit/random.mjs'
+import { answerMessages } from '../kit/children.mjs'
 
 const PATIENCE_MS = 1000
 /** The beginning of a load is not counted, in ms. */
@@ -9,13 +10,7 @@ const WARM_UP_MS = 500
 /** What part of the requests has which plan. */
 const SHARES = { free: 0.7, starter: 0.2, pro: 0.1 }
 
-process.on('message', (load) => {
-  run(load).then(
-    (result) => process.send(result),
-    (error) => process.send({ error: error.message }),
-  )
-})
-process.on('disconnect', () => process.exit(0))
+answerMessages(run)
 
 /** @param {{ port: number, perSecond: number, ms: number, seed: number }} load */
 async function run({ port, perSecond, ms, seed }) {

@@ -4,6 +4,7 @@
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { buildApp } from './apps.mjs'
+import { answerMessages } from '../kit/children.mjs'
 
 const [framework, name, store, answer] = process.argv.slice(2)
 const client =
@@ -13,10 +14,10 @@ const client =
 const server = await buildApp(framework, name, { client, answer: answer && JSON.parse(answer) })
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
-process.on('message', () => {
-  const { user, system } = process.cpuUsage()
-  process.send({ cpuUs: user + system })
-})
-// Or a section that fails would leave its servers behind.
-process.on('disconnect', () => process.exit(0))
-process.send({ port: server.address().port })
+answerMessages(
+  () => {
+    const { user, system } = process.cpuUsage()
+    return { cpuUs: user + system }
+  },
+  { port: server.address().port },
+)

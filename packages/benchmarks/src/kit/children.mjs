@@ -39,3 +39,20 @@ export function startChild(module, args, { core, execArgv, env } = {}) {
     stop: () => child.kill(),
   }
 }
+
+/**
+ * In such a process: answers each message with what `work` makes of it, or with its error. Ends with the section.
+ *
+ * @param {object} [ready] what it says by itself, now
+ */
+export function answerMessages(work, ready) {
+  process.on('message', async (message) => {
+    try {
+      process.send(await work(message))
+    } catch (error) {
+      process.send({ error: error.message })
+    }
+  })
+  process.on('disconnect', () => process.exit(0))
+  if (ready !== undefined) process.send(ready)
+}

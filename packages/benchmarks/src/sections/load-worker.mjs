@@ -2,16 +2,11 @@
 // decisions.
 import { openClients, everybody } from '../kit/field.mjs'
 import { closedLoop, MODES } from '../kit/load.mjs'
+import { answerMessages } from '../kit/children.mjs'
 
 const contenders = await everybody(await openClients(process.argv[2]))
-process.on('message', async ({ name, inFlight, ms }) => {
-  try {
-    const contender = contenders.get(name)
-    const { decisions } = await closedLoop(contender, MODES.allowed.idOf(), { inFlight, ms })
-    process.send({ decisions })
-  } catch (error) {
-    process.send({ error: error.message })
-  }
-})
-process.on('disconnect', () => process.exit(0))
-process.send({})
+answerMessages(async ({ name, inFlight, ms }) => {
+  const contender = contenders.get(name)
+  const { decisions } = await closedLoop(contender, MODES.allowed.idOf(), { inFlight, ms })
+  return { decisions }
+}, {})

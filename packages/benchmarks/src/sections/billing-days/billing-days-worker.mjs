@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { closedLoop, SUBJECTS } from '../../kit/load.mjs'
 import { timed } from '../../kit/rounds.mjs'
 import * as names from '../../names.mjs'
+import { answerMessages } from '../../kit/children.mjs'
 
 const [name, url] = process.argv.slice(2)
 const IN_FLIGHT = { memory: 1, redis: 64 }
@@ -59,13 +60,5 @@ async function perDecision({ store, ms }) {
   return { decisions: result, us: nodeUs / result }
 }
 
-process.on('message', async (message) => {
-  try {
-    process.send(await perDecision(message))
-  } catch (error) {
-    process.send({ error: error.message })
-  }
-})
-process.on('disconnect', () => process.exit(0))
 await client.ping()
-process.send({})
+answerMessages(perDecision, {})

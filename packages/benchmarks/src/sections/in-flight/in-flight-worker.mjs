@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { leasing } from '../../kit/contenders.mjs'
 import { timed } from '../../kit/rounds.mjs'
 import * as names from '../../names.mjs'
+import { answerMessages } from '../../kit/children.mjs'
 
 const RATE = { quota: 1_000_000_000, window: 'min', algorithm: 'token-bucket' }
 const PLANS = {
@@ -71,13 +72,5 @@ async function load({ name, store, ms, rate, runMs }) {
   return { ...result, wallUs, nodeUs }
 }
 
-process.on('message', async (message) => {
-  try {
-    process.send(await load(message))
-  } catch (error) {
-    process.send({ error: error.message })
-  }
-})
-process.on('disconnect', () => process.exit(0))
 await client.ping()
-process.send({})
+answerMessages(load, {})

@@ -3,6 +3,7 @@
 import { closedLoop, MODES, SUBJECTS, useUp } from '../../kit/load.mjs'
 import { MEMORY_CONTENDERS } from '../../kit/memory-field.mjs'
 import { timed } from '../../kit/rounds.mjs'
+import { answerMessages } from '../../kit/children.mjs'
 
 /** So large that all requests of a cell are allowed. */
 const LARGE = 1_000_000
@@ -13,15 +14,7 @@ const measure = { 'in-memory': allowed, denied, heap }
 let large
 let small
 
-process.on('message', async ({ grid, ms }) => {
-  try {
-    process.send(await measure[grid](ms))
-  } catch (error) {
-    process.send({ error: error.message })
-  }
-})
-process.on('disconnect', () => process.exit(0))
-process.send({})
+answerMessages(({ grid, ms }) => measure[grid](ms), {})
 
 async function allowed(ms) {
   large ??= await warm(make(LARGE))

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { closedLoop, SUBJECTS } from '../../kit/load.mjs'
 import { timed } from '../../kit/rounds.mjs'
 import * as names from '../../names.mjs'
+import { answerMessages } from '../../kit/children.mjs'
 
 const [name, url] = process.argv.slice(2)
 const isOwn = name === names.OWN_LIMITS
@@ -86,13 +87,5 @@ async function heap() {
   return { once, often: used() - before }
 }
 
-process.on('message', async (message) => {
-  try {
-    process.send(await (message.grid === 'heap' ? heap() : perDecision(message)))
-  } catch (error) {
-    process.send({ error: error.message })
-  }
-})
-process.on('disconnect', () => process.exit(0))
 await client.ping()
-process.send({})
+answerMessages((message) => (message.grid === 'heap' ? heap() : perDecision(message)), {})

@@ -6,6 +6,7 @@ import { closedLoop, MODES } from '../../kit/load.mjs'
 import { fullSpeed, steady } from '../../kit/steady-load.mjs'
 import { timed } from '../../kit/rounds.mjs'
 import * as names from '../../names.mjs'
+import { answerMessages } from '../../kit/children.mjs'
 
 /** So large that nobody is denied. */
 const LIMITS = [{ quota: 1_000_000_000, window: 'min', algorithm: 'token-bucket' }]
@@ -41,13 +42,5 @@ async function load({ name, crowd, rate, isLone, ms }) {
   return { ...result, wallUs, nodeUs, granted: granted - before }
 }
 
-process.on('message', async (message) => {
-  try {
-    process.send(await load(message))
-  } catch (error) {
-    process.send({ error: error.message })
-  }
-})
-process.on('disconnect', () => process.exit(0))
 await client.ping()
-process.send({})
+answerMessages(load, {})

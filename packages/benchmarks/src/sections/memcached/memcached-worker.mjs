@@ -1,5 +1,7 @@
 // A process whose clock is wrong: node memcached-worker.mjs OPTIONS. It asks for one tenant for as long as a message says, and
 // tells from when to when each decision took that let a request in, in ms of a clock that all processes share.
+import { answerMessages } from '../../kit/children.mjs'
+
 const { address, quota, windowMs, skewMs } = JSON.parse(process.argv[2])
 // Before the limiter is loaded, which may keep the function.
 const { now } = Date
@@ -32,16 +34,10 @@ async function caller(until, admitted) {
   }
 }
 
-process.on('message', async ({ ms }) => {
+await limiter.consume('somebody else')
+answerMessages(async ({ ms }) => {
   const admitted = []
   const until = clock() + ms
-  try {
-    await Promise.all(Array.from({ length: CALLERS }, () => caller(until, admitted)))
-    process.send({ admitted })
-  } catch (error) {
-    process.send({ error: error.message })
-  }
-})
-process.on('disconnect', () => process.exit(0))
-await limiter.consume('somebody else')
-process.send({})
+  await Promise.all(Array.from({ length: CALLERS }, () => caller(until, admitted)))
+  return { admitted }
+}, {})
