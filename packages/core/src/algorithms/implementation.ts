@@ -122,6 +122,11 @@ export interface Implementation<State, Params, Options = object, Name extends st
    */
   wait(state: State, cost: number, params: Params): number
   /**
+   * The next window, if it has fewer units than a whole one. `wait` takes it for a whole one, as the units that are left until then come
+   * back in it.
+   */
+  short?(state: State, params: Params): ShortWindow | undefined
+  /**
    * Decides a common request in one call instead of five, on the stored state. It gives the same numbers (law 5). Returns
    * undefined if the five calls must be made: then nothing has changed. Left out if `packing` has it.
    */
@@ -185,6 +190,13 @@ export interface WindowUnits {
   readonly units: number
   readonly startUs: number
   readonly endUs: number
+}
+
+/** A window that has fewer units than its limit. Times are µs from now. */
+export interface ShortWindow {
+  readonly quota: number
+  readonly startsInUs: number
+  readonly endsInUs: number
 }
 
 /** A level that drains evenly. */

@@ -15,6 +15,11 @@ local function longest_of(window)
   return (window < 200 * 86400000000 and 32 or 367) * 86400000000
 end
 
+-- The quota of a window that is `length` long, and would be `full` long.
+local function share_of(whole, length, full)
+  return ceil(whole * length / full)
+end
+
 -- Returns nil when now is outside the starts that were sent.
 function billing_window.prepare(quota, first, second, third, fourth, other_id, plain_start, plain_end)
   local starts, start, ends = { first, second, third, fourth }, nil, nil
@@ -26,7 +31,7 @@ function billing_window.prepare(quota, first, second, third, fourth, other_id, p
   if not start then return nil end
   return {
     algorithm = billing_window, id = 0, waits = 0,
-    quota = quota, whole = quota, calendar_start = start, calendar_ends = ends, window = third - second, longest = longest_of(third - second),
+    starts = starts, quota = quota, whole = quota, calendar_start = start, calendar_ends = ends, window = third - second, longest = longest_of(third - second),
     other_id = other_id, plain_start = plain_start, plain_end = plain_end,
     count = 0, latest_count = 0,
   }
@@ -43,7 +48,7 @@ function billing_window.load(limit, last, count, ends, length, full)
   limit.start = is_kept and ends - length or is_open and start or max(start, ends)
   limit.ends = is_kept and ends or limit.calendar_ends
   limit.full = is_kept and full or is_short and limit.ends - start or 0
-  limit.quota = limit.full == 0 and limit.whole or ceil(limit.whole * (limit.ends - limit.start) / limit.full)
+  limit.quota = limit.full == 0 and limit.whole or share_of(limit.whole, limit.ends - limit.start, limit.full)
 end
 
 -- Loads a limit from the part that it had before the subject got a billing day. Returns whether that counts anything now.
@@ -65,6 +70,16 @@ function billing_window.wait(limit, cost)
   return limit.ends - now
 end
 
+-- The next window, if it is short: its quota, and in how many µs it begins and ends.
+function billing_window.short(limit)
+  local starts, begins = limit.starts, limit.ends
+  for i = 1, 3 do
+    if begins > starts[i] and begins < starts[i + 1] then
+      return share_of(limit.whole, starts[i + 1] - begins, starts[i + 1] - starts[i]), begins - now, starts[i + 1] - now
+    end
+  end
+end
+
 local counter = billing_window
 -- @include algorithms/calendar-window/calendar-window.counter.lua
 
@@ -77,7 +92,7 @@ end
 function billing_window.closed(limit)
   local units, ends, length, full = limit.latest_count, limit.stored_ends, limit.stored_length, limit.stored_full
   if units == 0 or ends == 0 or ends > now then return nil end
-  return units, ends - length, ends, full == 0 and limit.whole or ceil(limit.whole * length / full)
+  return units, ends - length, ends, full == 0 and limit.whole or share_of(limit.whole, length, full)
 end
 
 function billing_window.left(limit)
@@ -114,7 +129,8 @@ function billing_window.quick(quota, _, second, third)
     if not last or full > 0 or now >= ends or ends - now > 2 * longest then return nil end
     local remaining, left = quota - count - cost, ends - now
     if remaining >= 0 then return remaining, left, left + longest, count + cost, ends, length, full end
-    if cost > quota then return nil end
+    -- More units may not fit the next window, if that is short.
+    if cost > 1 then return nil end
     return -1 - max(quota - count, 0), left, left
   end
 end

@@ -94,6 +94,8 @@ export const billingWindow: Implementation<
       if (numbers[at + 3] !== 0 || now >= end || end - now > 2 * longestOf(params)) return undefined
       const count = numbers[at] as number
       const left = params.quota - count
+      // A cost of several units may not fit the next window, if that is short.
+      if (cost > left && cost > 1) return undefined
       if (cost > left || !takes) return answerOfWindow(cost, left, params.quota, end - now)
       numbers[at] = count + cost
       return { wait: 0, remaining: left - cost, reset: end - now }
@@ -116,7 +118,7 @@ export const billingWindow: Implementation<
 
   paramsFor({ startNow, endNow, fullNow }, params) {
     if (fullNow === 0) return params
-    const quota = Math.ceil((params.quota * (endNow - startNow)) / fullNow)
+    const quota = shortQuota(params.quota, endNow - startNow, fullNow)
     return { ...params, quota, whole: params.quota }
   },
 
@@ -128,7 +130,7 @@ export const billingWindow: Implementation<
 
   closed({ count, end, length, full, now }, _, { quota, whole = quota }) {
     if (count === 0 || end === 0 || end > now) return undefined
-    const ofWindow = full === 0 ? whole : Math.ceil((whole * length) / full)
+    const ofWindow = full === 0 ? whole : shortQuota(whole, length, full)
     return { units: count, quota: ofWindow, startUs: end - length, endUs: end }
   },
 
@@ -136,6 +138,17 @@ export const billingWindow: Implementation<
     if (state.endNow === 0) return OUTSIDE_CALENDAR
     if (state.countNow + cost <= quota) return 0
     return cost > Math.max(quota, whole) ? NEVER : state.endNow - state.now
+  },
+
+  short({ endNow, now }, params) {
+    const [start, end] = windowAt(endNow, params)
+    if (end === 0 || start === endNow) return undefined
+    const { quota, whole = quota } = params
+    return {
+      quota: shortQuota(whole, end - endNow, end - start),
+      startsInUs: endNow - now,
+      endsInUs: end - now,
+    }
   },
 
   take(state, cost) {
@@ -167,6 +180,11 @@ export const billingWindow: Implementation<
     store(state)
     return isGiven
   },
+}
+
+/** The share of a window that is `length` long, and would be `full` long. */
+function shortQuota(whole: number, length: number, full: number): number {
+  return Math.ceil((whole * length) / full)
 }
 
 /** A window in which nothing is counted yet is not stored: the billing day can still be moved. */

@@ -218,7 +218,19 @@ export class PreparedLimit {
   /** µs until the cost fits. With units on lease, an upper bound: they may come back earlier than they would if used. */
   wait(cost: number): number {
     const wait = this.#waitBeside(cost)
-    return wait > 0 && this.#pots ? this.#pots.wait(cost, wait, this.toppedUp(), this.#now) : wait
+    const pots = this.#pots
+    if (wait <= 0 || !pots) return this.#behindShort(cost, wait)
+    const left = this.toppedUp()
+    const lasting = left - pots.goneBy(this.#now + wait, left)
+    return pots.wait(cost, this.#behindShort(cost, wait, lasting), left, this.#now)
+  }
+
+  /** The end of a short window if `wait` leads into one that the cost does not fit. Else `wait`. */
+  #behindShort(cost: number, wait: number, lasting = 0): number {
+    const { algorithm, state } = this
+    const short = wait > 0 ? algorithm.short?.(state, this.#paramsOfPlan()) : undefined
+    if (!short || wait < short.startsInUs || wait >= short.endsInUs) return wait
+    return cost > short.quota + lasting ? short.endsInUs : wait
   }
 
   /** When a cost fits, if the client comes in `wait` µs: then, later, or never, since top-ups may have ended. */
@@ -251,7 +263,8 @@ export class PreparedLimit {
     const { algorithm, state, stateId } = this
     const params = this.#pots ? this.#paramsOfPlan() : this.params
     const wait = (units: number): number =>
-      algorithm.place?.(state, units, params) ?? algorithm.wait(state, units, params)
+      algorithm.place?.(state, units, params) ??
+      this.#behindShort(units, algorithm.wait(state, units, params))
     const leftIn = (): ((us: number) => number) | undefined => algorithm.leftIn?.(state, params)
     return openingOf(book, { stateId, wait, leftIn, flow: algorithm.flow?.(state, params) }, cost, now)
   }

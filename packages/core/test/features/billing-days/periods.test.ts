@@ -22,6 +22,11 @@ function monthAt(now: number, day: number): readonly [number, number] {
   return begin(0) <= now ? [begin(0), begin(1)] : [begin(-1), begin(0)]
 }
 
+/** Two shares of one length can differ in the last digit. */
+function shareOf(quota: number, share: number): number {
+  return Math.ceil(Math.round(quota * share * 1e6) / 1e6)
+}
+
 /** What a subject may use, told by dates. */
 class Periods {
   /** The period in which something was used last. */
@@ -43,9 +48,15 @@ class Periods {
       const begin = Math.max(start, stored?.end ?? 0)
       this.#period = { end, share: (end - begin) / (end - start), used: 0 }
     }
-    // Two shares of one length can differ in the last digit.
-    const most = Math.ceil(Math.round(quota * this.#period.share * 1e6) / 1e6)
-    return { left: Math.max(most - this.#period.used, 0), end: this.#period.end }
+    const left = Math.max(shareOf(quota, this.#period.share) - this.#period.used, 0)
+    return { left, end: this.#period.end }
+  }
+
+  /** When a cost fits that does not now: in the next period or, if that is short, in the one after it. */
+  fitsAt(cost: number, day: number, quota: number): number {
+    const { end: begin } = this.#period
+    const [start, end] = monthAt(begin, day || 1)
+    return cost <= shareOf(quota, (end - begin) / (end - start)) ? begin : end
   }
 
   #forget(now: number): void {
@@ -119,8 +130,9 @@ async function play(limiters: readonly Limiter[], acts: readonly Act[], clock: C
       if (decision.violated.includes('day')) continue
       expect([one, decision.allowed, month?.remaining]).toEqual([one, fits, fits ? left - one.cost : left])
       if (!fits) {
-        const never = one.cost > QUOTA[one.plan]
-        expect(decision.retryAfterMs).toBe(never ? null : Math.ceil(end - clock.now))
+        const quota = QUOTA[one.plan]
+        const wait = Math.ceil(periods.fitsAt(one.cost, one.day, quota) - clock.now)
+        expect([one, decision.retryAfterMs]).toEqual([one, one.cost > quota ? null : wait])
         continue
       }
       periods.use(one.cost)

@@ -325,5 +325,5 @@ end
 
 return {
   load = load_account, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
-  book = book, lengthen = lengthen, close = close, usage = usage_of,
+  book = book, left_in = left_in, lengthen = lengthen, close = close, usage = usage_of,
 }

@@ -83,10 +83,14 @@ local function is_within(us, most)
   return us ~= NEVER and us <= most
 end
 
+local function wait_for(limit, units)
+  return behind_short(limit, units, limit.algorithm.wait(limit, units), 0)
+end
+
 local function opening_of(groups, limit, cost)
   local algorithm, beside = complete(limit.algorithm), beside_of(groups, limit)
   if algorithm.flow then return opening_in_level(groups, limit, beside, cost) end
-  local ends = algorithm.wait(limit, beside.held + cost)
+  local ends = wait_for(limit, beside.held + cost)
   -- Most often it cannot go before the last place, and so before none.
   if not is_within(ends, beside.last) then return any_from(ends) end
   local coming, to_come = coming_of(groups, beside)
@@ -96,12 +100,12 @@ local function opening_of(groups, limit, cost)
     if left then
       can_wait[n] = left(coming[n]) - units >= cost
     else
-      can_wait[n] = is_within(algorithm.wait(limit, units + cost), coming[n])
+      can_wait[n] = is_within(wait_for(limit, units + cost), coming[n])
     end
   end
   local n = #coming - 1
   while n > 0 and can_wait[n] do
     units, n = units - coming[n + 1], n - 2
   end
-  return any_from(algorithm.wait(limit, units + cost))
+  return any_from(wait_for(limit, units + cost))
 end

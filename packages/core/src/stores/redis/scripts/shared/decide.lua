@@ -61,9 +61,20 @@ local function make_blocking()
   -- @include beside/blocks.lua
 end
 
+-- The end of a short window if `wait` leads into one that the cost does not fit. Else `wait`.
+local function behind_short(limit, cost, wait, lasting)
+  local short = limit.algorithm.short
+  if not short or wait <= 0 then return wait end
+  local quota, begins, ends = short(limit)
+  return quota and wait >= begins and wait < ends and cost > quota + lasting and ends or wait
+end
+
 local function wait_of(limit, cost)
   local wait = (limit.leased and leasing or limit.algorithm).wait(limit, cost)
-  return wait > 0 and limit.pots and accounts.wait(limit, cost, wait) or wait
+  if wait <= 0 then return wait end
+  local lasting = limit.pots and accounts.left_in(limit, wait) or 0
+  wait = behind_short(limit, cost, wait, lasting)
+  return limit.pots and accounts.wait(limit, cost, wait) or wait
 end
 
 -- Sets how long each limit has to wait for the cost. Returns whether it fits all of them now. Nothing waits for a limit that
