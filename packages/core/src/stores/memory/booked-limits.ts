@@ -38,18 +38,16 @@ export class BookedLimits extends LoadedLimits {
   /** Adds the top-ups of an account to the limits. */
   protected attach(account: Account, now: number): void {
     this.account = account
-    if (account.length > 0) for (const limit of this.limits) limit.attach(account, now)
+    if (account.length === 0) return
+    for (const limit of this.limits) limit.attach(account, now)
+    for (const limit of this.limits) limit.payWith(this.limits)
   }
 
-  /**
-   * The account with what the limits have used of it. Of limits of one window, which count the same units, the one with the smallest quota
-   * says what top-ups paid.
-   */
+  /** The account with what the limits have used of it. */
   protected settledAccount(): Account {
     const { account } = this
     if (account.length === 0) return account
-    const smallestLast = this.limits.toSorted((a, b) => b.planQuota - a.planQuota)
-    return smallestLast.reduce((settled, limit) => limit.settled(settled), account)
+    return this.limits.reduce((settled, limit) => limit.settled(settled), account)
   }
 
   protected readClosed(): void {
@@ -120,6 +118,7 @@ export class BookedLimits extends LoadedLimits {
       limit.detach()
       limit.attach(account, now, limit.keptId === renewedId)
     }
+    for (const limit of this.limits) limit.payWith(this.limits)
     this.countLeased(now)
   }
 }

@@ -102,6 +102,11 @@ export class PreparedLimit {
     if (this.#pots) this.params = { ...this.params, quota: this.#pots.quota }
   }
 
+  /** Limits of one window count the same units, and top-ups pay those beyond the smallest quota. Called once all are attached. */
+  payWith(limits: readonly PreparedLimit[]): void {
+    for (const other of limits) if (other.keptId === this.keptId && other.#pots) this.#pots?.payWith(other.#pots)
+  }
+
   /** Finds what it counted in its latest window, if that is over. Called once all is loaded. */
   readClosed(account: Account): void {
     if (!this.overage) return

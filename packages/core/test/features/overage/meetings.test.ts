@@ -108,6 +108,26 @@ describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
     expect(await over()).toEqual([9, 2])
   })
 
+  test('a cap beside overage says what is left of top-ups as overage does, and who never fits', async () => {
+    on('2030-01-10')
+    const limits = [
+      { quota: 3, window: 'month', overage: true, name: 'included' },
+      { quota: 10, window: 'month', name: 'cap' },
+    ]
+    const limiter = limiterOf({ plans: { pro: { limits } }, defaultPlan: 'pro' } as never)
+    await limiter.topUp('acme', { limit: 'included', units: 5, for: '90d', key: 'order-1' })
+    expect((await limiter.consume('acme', { cost: 6 })).limits).toMatchObject([
+      { toppedUp: 2 },
+      { toppedUp: 2, remaining: 9 },
+    ])
+    expect((await limiter.peek('acme', { cost: 13 })).retryAfterMs).toBeNull()
+    const { retryAfterMs } = await limiter.peek('acme', { cost: 12 })
+    clock.now += retryAfterMs as number
+    expect(new Date(clock.now)).toEqual(new Date('2030-02-01'))
+    expect((await limiter.consume('acme', { cost: 12 })).allowed).toBe(true)
+    expect((await limiter.consume('acme')).allowed).toBe(false)
+  })
+
   test('a renewal arms the warnings of all limits that begin afresh with it', async () => {
     on('2030-01-10')
     const limits = [

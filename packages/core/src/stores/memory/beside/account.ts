@@ -185,6 +185,8 @@ export class Pots {
   /** What the limit counted without top-ups, and how much it can count before they pay. */
   readonly #counted: number
   readonly #own: number
+  /** As `own`, of the limit of this window whose top-ups pay first. All of them count the same units. */
+  #paysFrom: number
   /** What top-ups paid in this window that have ended since. */
   readonly #spent: number
   readonly #used: number
@@ -220,12 +222,18 @@ export class Pots {
     this.#all = this.#used + sumOf(this.#living, 'left')
     this.#counted = count - this.#used - this.#spent
     this.#own = Math.max(quota, this.#counted)
+    this.#paysFrom = this.#own
     this.quota = this.#all + this.#spent > 0 ? this.#own + this.#spent + this.#all : quota
+  }
+
+  /** Lets them pay as soon as those of another limit of its window do. */
+  payWith(other: Pots): void {
+    this.#paysFrom = Math.min(this.#paysFrom, other.#own)
   }
 
   /** @param counted what the limit counts, with units that are held for use in this window: then top-ups pay others */
   #usedOf(counted: number): number {
-    return Math.min(Math.max(counted - this.#own - this.#spent, 0), this.#all)
+    return Math.min(Math.max(counted - this.#paysFrom - this.#spent, 0), this.#all)
   }
 
   #spentOf(count: number): number {

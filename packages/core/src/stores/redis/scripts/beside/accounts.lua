@@ -12,7 +12,7 @@
                 in ms; then its end; its units; and those beyond the quota
 
   While a limit has a top-up, its `quota` is what it can count in this window, and `pots` says how that came about: `base`, the
-  quota of the plan; `own`, how much the limit counts before top-ups pay; `spent`, what those paid in this window that have ended
+  quota of the plan; `own`, how much the limit counts before top-ups pay, and `pays_from`, the smallest of its window's limits; `spent`, what those paid in this window that have ended
   since; `used` and `left` of all others; and in `list` what each of these has left and used, in the order in which they are used: those that end first.
 ]]
 local ENTRY_FORMAT, MOST_ENTRIES = '>c12c6I1I4I7I5I5I7', 64
@@ -117,6 +117,17 @@ local function note_paid(set)
   end
 end
 
+-- Limits of one window count the same units, and top-ups pay those beyond the smallest quota.
+local function pay_together(set)
+  for i = 1, #set do
+    local limit, pots = set[i], set[i].pots
+    for j = 1, pots and #set or 0 do
+      local other = set[j].id == limit.id and set[j].pots
+      if other then pots.pays_from = min(pots.pays_from or pots.own, other.own) end
+    end
+  end
+end
+
 -- Adds the top-ups to the limits of a set. Called before leases enter.
 local function attach(set)
   detach(set)
@@ -142,6 +153,7 @@ local function attach(set)
       if limit.count == 0 then begin_window(set, limit) end
     end
   end
+  pay_together(set)
 end
 
 -- Units that processes hold for use in this window. They can be counted when it is over.
@@ -155,7 +167,7 @@ end
 local function paid(limit)
   local pots = limit.pots
   local all = pots.used + pots.left
-  local used = all > 0 and min(max(limit.count + held_by(limit) - pots.own - pots.spent, 0), all) or 0
+  local used = all > 0 and min(max(limit.count + held_by(limit) - pots.pays_from - pots.spent, 0), all) or 0
   return used, all - used, min(max(limit.count - pots.counted, 0), pots.spent)
 end
 
@@ -250,18 +262,13 @@ local function settle_limit(set, limit)
   pots.used, pots.left, pots.spent = used, left, spent
 end
 
--- Of limits of one window, which count the same units, the one with the smallest quota says what top-ups paid.
 local function settle(set)
   for i = 1, #set do
-    local limit, is_smallest = set[i], set[i].pots ~= nil
-    for j = 1, is_smallest and #set or 0 do
-      local other = set[j]
-      if j ~= i and other.pots and other.id == limit.id then
-        local more = limit.pots.base - other.pots.base
-        is_smallest = is_smallest and (more < 0 or more == 0 and i < j)
-      end
+    local limit, is_first = set[i], set[i].pots ~= nil
+    for j = 1, i - 1 do
+      if set[j].pots and set[j].id == limit.id then is_first = false end
     end
-    if is_smallest then settle_limit(set, limit) end
+    if is_first then settle_limit(set, limit) end
   end
 end
 
