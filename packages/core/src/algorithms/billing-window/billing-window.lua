@@ -83,10 +83,7 @@ end
 local counter = billing_window
 -- @include algorithms/calendar-window/calendar-window.counter.lua
 
--- The window of now: units, start and end.
-function billing_window.running(limit)
-  return limit.count, limit.start, limit.ends
-end
+-- @include algorithms/calendar-window/calendar-window.common.lua
 
 -- The window in which units were counted last, if it is over. Then also its quota.
 function billing_window.closed(limit)

@@ -1,7 +1,7 @@
 import { UNIT_MS } from '../../base/duration.js'
 import { shareOfUnits } from '../../base/options.js'
 import { answerOfWindow, NEVER, OUTSIDE_CALENDAR, type Implementation } from '../implementation.js'
-import { forceInto, giveTo, takeFrom, windowAt } from '../calendar-window/calendar-counter.js'
+import { forceInto, giveTo, isRecent, takeFrom, windowAt } from '../calendar-window/calendar-counter.js'
 import type { LimitTerms, OverageOptions, Terms } from '../limit-terms.js'
 
 /**
@@ -133,6 +133,8 @@ export const billingWindow: Implementation<
     const ofWindow = full === 0 ? whole : shortQuota(whole, length, full)
     return { units: count, quota: ofWindow, startUs: end - length, endUs: end }
   },
+
+  isRecent,
 
   wait(state, cost, { quota, whole = quota }) {
     if (state.endNow === 0) return OUTSIDE_CALENDAR

@@ -22,6 +22,13 @@ export function windowAt(now: number, { start0, start1, start2, start3 }: Starts
   return now < start2 ? [start1, start2] : [start2, start3]
 }
 
+/** Whether no whole window has passed since the end of one: the window before that of now began earlier. */
+export function isRecent(endUs: number, now: number, { start0, start1, start2 }: Starts): boolean {
+  // Months differ, but the time before the first start is asked for only while clocks do.
+  if (now < start1) return endUs > 2 * start0 - start1
+  return endUs > (now < start2 ? start0 : start1)
+}
+
 /** With overage, nothing but MOST_UNITS bounds the count. */
 export function takeFrom(counter: Counter, cost: number): void {
   counter.countNow = Math.min(counter.countNow + cost, MOST_UNITS)

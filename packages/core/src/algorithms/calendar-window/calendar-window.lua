@@ -44,10 +44,7 @@ end
 local counter = calendar_window
 -- @include algorithms/calendar-window/calendar-window.counter.lua
 
--- The window of now: units, start and end.
-function calendar_window.running(limit)
-  return limit.count, limit.start, limit.ends
-end
+-- @include algorithms/calendar-window/calendar-window.common.lua
 
 -- The window in which units were counted last, if it is over.
 function calendar_window.closed(limit)

@@ -81,7 +81,8 @@ export class BookedLimits extends LoadedLimits {
     const { kind } = entry
     if (kind !== 'usage') return { booked: this.#book({ ...entry, kind }, now) }
     const limit = this.limits[entry.limit] as PreparedLimit
-    const closed = limit.closed ?? closedOf(this.account, limit, this.#nthOf(limit))
+    const before = closedOf(this.account, limit, this.#nthOf(limit))
+    const closed = limit.closed ?? (before && limit.isRecent(before.endUs) !== false ? before : undefined)
     return { booked: 'repeated', usage: { running: limit.running(), closed } }
   }
 

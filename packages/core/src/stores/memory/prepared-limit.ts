@@ -104,7 +104,8 @@ export class PreparedLimit {
 
   /** Limits of one window count the same units, and top-ups pay those beyond the smallest quota. Called once all are attached. */
   payWith(limits: readonly PreparedLimit[]): void {
-    for (const other of limits) if (other.keptId === this.keptId && other.#pots) this.#pots?.payWith(other.#pots)
+    for (const other of limits)
+      if (other.keptId === this.keptId && other.#pots) this.#pots?.payWith(other.#pots)
   }
 
   /** Finds what it counted in its latest window, if that is over. Called once all is loaded. */
@@ -112,11 +113,16 @@ export class PreparedLimit {
     if (!this.overage) return
     const params = this.#paramsOfPlan()
     const closed = this.algorithm.closed?.(this.state, this.#last, params)
-    // It is kept for as long as it was, and for as long as the windows of now are.
-    const forUs = closed && Math.max(closed.endUs - closed.startUs, this.algorithm.windowUs?.(params) ?? 0)
-    const isKept = closed && forUs && this.#now < closed.endUs + forUs
-    const over = closed ? Math.max(closed.units - closed.quota - paidOn(account, this), 0) : 0
-    this.closed = isKept ? toClosed(closed, over) : undefined
+    this.closed = undefined
+    if (!closed) return
+    // A window that the next request begins is not over before it has begun: the latest one is kept for as long as it was.
+    if (!(this.isRecent(closed.endUs) ?? this.#now < 2 * closed.endUs - closed.startUs)) return
+    this.closed = toClosed(closed, Math.max(closed.units - closed.quota - paidOn(account, this), 0))
+  }
+
+  /** Whether no whole window has passed since the end of one; undefined where windows begin with requests. */
+  isRecent(endUs: number): boolean | undefined {
+    return this.algorithm.isRecent?.(endUs, this.#now, this.params)
   }
 
   /** What it counts in the window of now. */

@@ -87,6 +87,30 @@ describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
     expect(await closed({ id: 'february' })).toMatchObject({ used: 5, from: new Date('2030-02-01') })
   })
 
+  test.each([undefined, 15, 30])(
+    'with the billing day %s, an unused month ends what was closed',
+    async (anchor) => {
+      const limiter = limiterOf({ limit: { quota: 3, window: 'month', overage: true } })
+      const subject = { id: 'acme', ...(anchor && { anchor }) }
+      const closed = async (): Promise<number | undefined> =>
+        (await limiter.usageOf(subject, { limit: 'month' })).closed?.used
+      on('2030-01-31')
+      await limiter.consume(subject, { cost: 5 })
+      on(anchor === 30 ? '2030-03-02' : '2030-02-20')
+      expect(await closed()).toBe(5)
+      on(anchor === 15 ? '2030-03-16' : '2030-04-01')
+      expect(await closed()).toBeUndefined()
+      // Another month is written behind the one that is kept.
+      await limiter.consume(subject, { cost: 4 })
+      on('2030-05-01')
+      expect(await closed()).toBe(4)
+      await limiter.consume(subject)
+      expect(await closed()).toBe(4)
+      on('2030-06-16')
+      expect(await closed()).toBe(anchor === 15 ? undefined : 1)
+    },
+  )
+
   test('two limits with overage of one window each say what exceeded their quota', async () => {
     on('2030-01-10')
     const month = { window: 'month', overage: true }

@@ -39,10 +39,11 @@ end
 -- What a limit has counted: units, units beyond the quota, start and end of the window of now, and of the latest one that is over.
 local function usage_of(set, limit)
   local units, start, ends = limit.algorithm.running(limit)
-  local closed = limit.closed
+  local closed, is_recent = limit.closed, limit.algorithm.is_recent
   for n = set.account and not closed and #set.account or 0, 1, -1 do
     local entry = set.account[n]
     if entry.kind == CLOSED and is_on(entry, limit) and entry.id == closed_id(set, limit, entry.limit) then
+      if is_recent and not is_recent(limit, entry.time) then break end
       closed = { units = entry.left, over = entry.used, start = unpack_bytes('>I6', entry.says) * 1000, ends = entry.time }
       break
     end

@@ -107,8 +107,9 @@ local function find_closed(set)
     local limit = set[i]
     local units, start, ends, quota
     if limit.overage then units, start, ends, quota = limit.algorithm.closed(limit) end
-    -- It is kept for as long as it was, and for as long as the windows of now are.
-    if units and now < ends + max(ends - start, limit.third and limit.third - limit.second or limit.window) then
+    local is_recent = limit.algorithm.is_recent
+    -- A window that the next request begins is not over before it has begun: the latest one is kept for as long as it was.
+    if units and (is_recent and is_recent(limit, ends) or not is_recent and now < ends + limit.window) then
       quota = quota or limit.pots and limit.pots.base or limit.quota
       limit.closed, set.closes = { units = units, over = max(units - quota - (limit.paid or 0), 0), start = start, ends = ends }, true
     end

@@ -1,0 +1,14 @@
+-- Of windows that begin by the calendar: the including algorithm is `counter`.
+
+-- The window of now: units, start and end.
+function counter.running(limit)
+  return limit.count, limit.start, limit.ends
+end
+
+-- Whether no whole window has passed since the end of one: the window before that of now began earlier.
+function counter.is_recent(limit, ends)
+  local first, second, third = unpack(limit.starts)
+  -- Months differ, but the time before the first start is asked for only while clocks do.
+  if now < second then return ends > 2 * first - second end
+  return ends > (now < third and first or second)
+end
