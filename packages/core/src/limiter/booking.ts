@@ -136,7 +136,7 @@ export function readBooking(kind: Kind, options: unknown, { accounts }: StoreAbi
   const { limit: name, key, units, ...ends } = options as Partial<TopUpOptions>
   needLimitName(name)
   if (typeof key !== 'string' || key === '' || key.length > LONGEST_KEY || !isShowable(key)) {
-    const expected = `what this is for, such as 'order-17': 1 to ${LONGEST_KEY} characters that can be shown`
+    const expected = `a text that says what this is for, such as 'order-17': 1 to ${LONGEST_KEY} characters that can be shown`
     throw ConfigError.wrong('key', key, expected)
   }
   if (kind !== 'renewal' && !isWhole(units, 1, MOST_UNITS)) {
@@ -176,12 +176,17 @@ export interface BookingRequest {
 }
 
 /**
- * @param request a request of the subject, which has all its limits
+ * @param request       a request of the subject, which has all its limits
+ * @param isPlanUnknown whether its plan is only the default plan
  * @throws {ConfigError} when the subject has no such limit, or nothing can be booked on it
  */
-export function bookingRequest(request: Request, terms: BookingTerms): BookingRequest {
+export function bookingRequest(
+  request: Request,
+  terms: BookingTerms,
+  isPlanUnknown: boolean,
+): BookingRequest {
   const { entry, key, name } = terms
-  const [part, limit] = findLimit(request, { name, kind: entry.kind })
+  const [part, limit] = findLimit(request, { name, kind: entry.kind, isPlanUnknown })
   const { subject, planName: plan, place } = part
   return {
     change: { kind: entry.kind, subject, plan, place, limit: name, units: entry.units, key },
@@ -211,9 +216,13 @@ export interface UsageRequest extends Pick<BookingRequest, 'request'> {
  *
  * @throws {ConfigError} for an option, for a limit that the subject does not have, or for a store that cannot say it
  */
-export function usageRequest(request: Request, options: UsageOptions): UsageRequest {
+export function usageRequest(
+  request: Request,
+  options: UsageOptions,
+  isPlanUnknown: boolean,
+): UsageRequest {
   const { limit: name } = options
-  const [part, index] = findLimit(request, { name, kind: 'usage' })
+  const [part, index] = findLimit(request, { name, kind: 'usage', isPlanUnknown })
   const entry = { kind: 'usage', id: '', says: '', limit: index, units: 0, end: NO_END } as const
   const { quota } = part.limits[index] as Limit
   return {
@@ -244,11 +253,19 @@ function toPeriod({ units: used, over, startUs, endUs }: CountedWindow): PeriodU
   return { used, over, from, until }
 }
 
+/** The limit that a call is about, by its name. */
+interface Wanted {
+  readonly name: string
+  readonly kind: AccountEntry['kind']
+  readonly isPlanUnknown: boolean
+}
+
 function findLimit(
   { parts, plan }: Request,
-  { name, kind }: { readonly name: string; readonly kind: AccountEntry['kind'] },
+  { name, kind, isPlanUnknown }: Wanted,
 ): readonly [Part, number] {
-  for (const part of parts) {
+  const known = parts.filter(({ planName }) => planName === undefined || !isPlanUnknown)
+  for (const part of known) {
     const index = part.limits.findIndex((limit) => limit.name === name && canBook(limit))
     if (index === -1) continue
     const { algorithm } = (part.limits[index] as Limit).compiled
@@ -262,13 +279,25 @@ function findLimit(
     const remedy = "count it in windows: { quota, window, algorithm: 'fixed-window' }, or by the month"
     throw new ConfigError('limit', `${show(name)} ${why}: ${remedy}`)
   }
+  const unknown = parts.find((part) => !known.includes(part))
+  if (unknown) throw unknownPlan(unknown.subject, plan.name)
   const names = parts.flatMap(({ limits }) => limits.filter(canBook).map((limit) => limit.name))
   const ofPlan = `plan ${show(plan.name)}`
   if (names.length > 0)
     throw ConfigError.wrong('limit', name, expectedName(name, names, `a limit of the ${ofPlan}`))
+  const verb = kind === 'usage' ? 'that counts in windows' : 'on which anything can be booked'
   throw new ConfigError(
     'limit',
-    `got ${show(name)}, but the ${ofPlan} has no limit on which anything can be booked`,
+    `got ${show(name)}, but the ${ofPlan} has no limit ${verb}. Pass the subject with the plan that it used`,
+  )
+}
+
+/** On the limits of another plan, the same call would mean something else. */
+function unknownPlan({ id }: Subject, plan: string): ConfigError {
+  const example = `{ id: ${show(id)}, plan: ${show(plan)} }`
+  return new ConfigError(
+    'subject',
+    `got only the id ${show(id)}, and there are several plans: pass the same as to consume, such as ${example}`,
   )
 }
 

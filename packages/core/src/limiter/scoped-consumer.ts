@@ -163,7 +163,7 @@ export class ScopedConsumer implements Consumer {
     try {
       checkUsageOptions(options, this.#pipeline.store)
       const request = await this.#builder.buildFor(given, this.#scope)
-      return await this.#pipeline.usageOf(usageRequest(request, options))
+      return await this.#pipeline.usageOf(usageRequest(request, options, this.#builder.isPlanUnknown(given)))
     } catch (error) {
       quiet(given)
       throw error
@@ -178,7 +178,7 @@ export class ScopedConsumer implements Consumer {
     try {
       const terms = readBooking(kind, options, this.#pipeline.store)
       const request = await this.#builder.buildFor(given, this.#scope)
-      return await this.#pipeline.book(bookingRequest(request, terms))
+      return await this.#pipeline.book(bookingRequest(request, terms, this.#builder.isPlanUnknown(given)))
     } catch (error) {
       quiet(given)
       throw error

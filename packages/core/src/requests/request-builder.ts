@@ -83,6 +83,11 @@ export class RequestBuilder {
     return this.build(subject, 1, { ...scope, ignoresBlocks: true })
   }
 
+  /** Whether a subject was given without its plan, and nothing says which that is. */
+  isPlanUnknown(given: unknown): boolean {
+    return (typeof given !== 'object' || given === null) && !this.#options.plans.knowsPlans
+  }
+
   /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT */
   build(given: unknown, cost: number, scope: Scope): MaybePromise<Request> {
     if (Array.isArray(given) || scope.stacked.length > 0) return this.#buildListed(given, cost, scope)

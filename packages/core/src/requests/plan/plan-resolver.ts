@@ -71,6 +71,11 @@ export class PlanResolver {
     return [...this.#plans.byName.keys()]
   }
 
+  /** Whether the id of a subject alone says its plan. */
+  get knowsPlans(): boolean {
+    return this.#lookup !== undefined || this.#plans.byName.size < 2
+  }
+
   /** Whether a subject can be on a plan that lets nothing pass. */
   get canBlock(): boolean {
     return this.#plans.canBlock

@@ -268,6 +268,25 @@ describe.each(stores)('%s', (_, newStore) => {
     expect(await limiter.topUp('acme', call)).toMatchObject({ isRepeated: false })
   })
 
+  test('an id alone is refused where its plan is not known', async () => {
+    const plans = { free: [MONTH], pro: { limits: [{ ...MONTH, quota: 9 }] } }
+    const call = { limit: 'month', units: 1, key: '1', ...LATER }
+    const limiter = make({ plans, defaultPlan: 'free' } as never)
+    const problem =
+      "subject: got only the id 'acme', and there are several plans: pass the same as to consume, such as { id: 'acme', plan: 'free' }"
+    await expect(limiter.topUp('acme', call)).rejects.toThrow(problem)
+    await expect(limiter.renew('acme', { limit: 'month', key: '1' })).rejects.toThrow(problem)
+    await expect(limiter.penalize('acme', { limit: 'month', units: 1, key: '1' })).rejects.toThrow(problem)
+    await expect(limiter.usageOf('acme', { limit: 'month' })).rejects.toThrow(problem)
+    expect(await limiter.topUp({ id: 'acme', plan: 'pro' }, call)).toMatchObject({ limit: { remaining: 10 } })
+    expect(await limiter.usageOf({ id: 'acme' }, { limit: 'month' })).toMatchObject({ quota: MONTH.quota })
+    // Its own limits are the same for all plans.
+    const exports = limiter.scope({ group: 'exports', limit: MONTH } as never)
+    expect(await exports.topUp('acme', call)).toMatchObject({ isRepeated: false })
+    const known = make({ plans, defaultPlan: 'free', planOf: () => 'pro' } as never)
+    expect(await known.topUp('acme', call)).toMatchObject({ limit: { remaining: 10 } })
+  })
+
   test('bad input is refused, and nothing is booked', async () => {
     const limiter = make({ limit: [MONTH, '5 concurrent', { quota: 9, window: 'h', mode: 'observe' }] })
     const good = { limit: 'month', units: 1, key: '1', ...LATER }
@@ -277,7 +296,7 @@ describe.each(stores)('%s', (_, newStore) => {
     for (const units of [0, -1, 1.5, 2 ** 53, NaN, '5', undefined])
       await refused({ units }, /^units: got .*, expected a whole number from 1/)
     for (const key of ['', 'x'.repeat(201), 'a\nb', 7, undefined, null])
-      await refused({ key }, /^key: got .*, expected what this is for/)
+      await refused({ key }, /^key: got .*, expected a text that says what this is for/)
     for (const limit of ['', undefined, 7])
       await refused({ limit }, /^limit: got .*, expected the name of a limit/)
     for (const limit of ['concurrent', 'day', 'hour'])
