@@ -123,6 +123,8 @@ export function usage(source: RequestHandler | UsageRouteOptions<Request, Respon
   return (req, res, next) => {
     answer(req).then(
       ({ status, headers, body }) => {
+        // The application has answered meanwhile, such as by its own time limit.
+        if (res.headersSent) return
         res.statusCode = status
         for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
         res.end(body)

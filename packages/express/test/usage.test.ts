@@ -1,4 +1,4 @@
-import { serveHandler, usageContract } from '@tollgate/testing'
+import { eventually, serveHandler, usageContract } from '@tollgate/testing'
 import express, { type Request, type Response } from 'express'
 import { rateLimit, usage, type RateLimitOptions, type UsageRouteOptions } from '../src/index.js'
 
@@ -31,4 +31,51 @@ test('the limits of a route are shown by what `route` returned', async () => {
   expect(limits.map(({ name }) => name)).toEqual(['minute', 'exports.hour'])
   await close()
   await limit.limiter.close()
+})
+
+test('an answer of the application that came first stays, and ends no process', async () => {
+  // As an own time limit does while a look-up takes long.
+  const identify = async ({ res }: Request): Promise<string> => {
+    res?.status(503).send('too late')
+    await new Promise((resolve) => setImmediate(resolve))
+    return 'acme'
+  }
+  const limit = rateLimit({ limit: '5/min', identify })
+  const handle = usage(limit)
+  const done = jest.fn()
+  const app = express()
+  app.get('/usage', (req, res, next) => {
+    handle(req, res, next)
+    setTimeout(done, 50)
+  })
+  const { url, close } = await serveHandler(app)
+  const answer = await fetch(`${url}usage`)
+  expect([answer.status, await answer.text()]).toEqual([503, 'too late'])
+  await eventually(() => expect(done).toHaveBeenCalled())
+  expect((await fetch(`${url}usage`)).status).toBe(503)
+  await close()
+  await limit.limiter.close()
+})
+
+test('mounted for all methods, it only lets read', async () => {
+  const limit = rateLimit({ limit: '5/min', identify: () => 'acme' })
+  const app = express()
+  app.use('/usage', usage(limit))
+  const { url, close } = await serveHandler(app)
+  const post = await fetch(`${url}usage`, { method: 'POST' })
+  expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  expect((await fetch(`${url}usage`, { method: 'HEAD' })).status).toBe(200)
+  await close()
+  await limit.limiter.close()
+})
+
+test('usage that was not called says so', async () => {
+  const app = express()
+  app.set('env', 'test')
+  app.get('/usage', usage as never)
+  const { url, close } = await serveHandler(app)
+  expect(await (await fetch(`${url}usage`)).text()).toContain(
+    'usage was mounted without calling it: write usage(limit)',
+  )
+  await close()
 })

@@ -1,6 +1,7 @@
 import type { MaybePromise } from '../base/promises.js'
 import type { Decision } from '../limiter/decision/decision.js'
 import type { Limiter } from '../limiter/limiter.js'
+import type { Look } from '../limiter/look.js'
 import type { Subject } from '../plans/subject.js'
 import type { RouteOptions } from './options.js'
 
@@ -80,10 +81,12 @@ export interface HttpAdapter<Req, Res> {
 export interface Looked {
   /** The one that pays. */
   readonly subject: Subject
-  /** The option `namePlan`. */
+  /** The list that it is on. Then its limits do not matter. */
+  readonly list: 'allowList' | 'blockList' | undefined
+  /** Whether the limits are a plan with a name, and the option `namePlan` lets clients know it. */
   readonly namePlan: boolean
-  /** Where its limits stand. Takes nothing. Throws or rejects if the store does not answer. */
-  peek(): MaybePromise<Decision>
+  /** Where its limits stand. Takes nothing. Rejects if the store does not answer. */
+  see(): Promise<Look>
 }
 
 /** The limiter behind an adapter, made by `createHttpLimiter`. */

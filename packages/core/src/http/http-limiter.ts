@@ -7,7 +7,7 @@ import { internalsOf } from '../limiter/internals.js'
 import type { Consumer, Limiter } from '../limiter/limiter.js'
 import type { OwnLimits } from '../plans/own-limits.js'
 import type { Subject } from '../plans/subject.js'
-import { isIpSubject, toIpSubject, UNKNOWN, withLimits } from '../requests/subject/address.js'
+import { isIpSubject, isOnlyAddress, toIpSubject, UNKNOWN, withLimits } from '../requests/subject/address.js'
 import { isNone, readSubjects } from '../requests/subject/subject.js'
 import type { HttpAdapter, HttpLimiter, Looked } from './adapter.js'
 import { Decider, type AmendOptions } from './decider.js'
@@ -99,7 +99,7 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#shedder = createShedder(adapter, options.shed, this.limiter)
     this.#warn = internalsOf(this.limiter).warn
     this.#limitOf = limitFunction<Req>(options)
-    this.isByAddress = isByAddress(identify) && !this.#limitOf
+    this.isByAddress = isByAddress(identify)
     this.#identity = watchIdentity(adapter, identify, this.limiter)
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter
@@ -125,17 +125,24 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   }
 
   async look(req: Req): Promise<Looked | undefined> {
-    const found = readSubjects(await this.#options.identify?.(req))
-    const [payer, ...others] = (found ?? []).filter((one) => !isIpSubject(one))
-    if (!payer) return undefined
-    const own = await this.#limitOf?.(req)
-    const subjects = this.#limitOf ? this.#withLimits([payer, ...others], own) : [payer, ...others]
-    const { namePlan = true } = this.#options
+    const all = readSubjects(await this.#options.identify?.(req))
+    if (!all || all.every(isOnlyAddress)) return undefined
+    // As for a request that is decided, the first of all gets the limits.
+    const limited = this.#limitOf ? this.#withLimits(all, await this.#limitOf(req)) : all
+    const known = limited.filter((one) => !isOnlyAddress(one))
+    const { namePlan = true, limit } = this.#options
     return {
-      subject: payer,
-      namePlan,
-      peek: () => this.#consumer.peek(subjects, { onStoreFailure: 'throw' }),
+      subject: known[0] as Subject,
+      list: await this.#listOf(req, all),
+      namePlan: namePlan && (limit === undefined || this.#limitOf !== undefined),
+      see: () => internalsOf(this.limiter).look(this.#consumer, known),
     }
+  }
+
+  async #listOf(req: Req, subjects: Payers): Promise<Looked['list']> {
+    const address = this.#ipOf(req)
+    if (await this.#allowList?.has(subjects, address, req)) return 'allowList'
+    return (await this.#blockList?.has(subjects, address, req)) ? 'blockList' : undefined
   }
 
   route(own: RouteOptions<Req, Res>, path = ''): HttpLimiter<Req, Res> {

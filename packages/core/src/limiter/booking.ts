@@ -216,11 +216,7 @@ export interface UsageRequest extends Pick<BookingRequest, 'request'> {
  *
  * @throws {ConfigError} for an option, for a limit that the subject does not have, or for a store that cannot say it
  */
-export function usageRequest(
-  request: Request,
-  options: UsageOptions,
-  isPlanUnknown: boolean,
-): UsageRequest {
+export function usageRequest(request: Request, options: UsageOptions, isPlanUnknown: boolean): UsageRequest {
   const { limit: name } = options
   const [part, index] = findLimit(request, { name, kind: 'usage', isPlanUnknown })
   const entry = { kind: 'usage', id: '', says: '', limit: index, units: 0, end: NO_END } as const
@@ -260,10 +256,7 @@ interface Wanted {
   readonly isPlanUnknown: boolean
 }
 
-function findLimit(
-  { parts, plan }: Request,
-  { name, kind, isPlanUnknown }: Wanted,
-): readonly [Part, number] {
+function findLimit({ parts, plan }: Request, { name, kind, isPlanUnknown }: Wanted): readonly [Part, number] {
   const known = parts.filter(({ planName }) => planName === undefined || !isPlanUnknown)
   for (const part of known) {
     const index = part.limits.findIndex((limit) => limit.name === name && canBook(limit))

@@ -222,10 +222,11 @@ class StoreLimiter implements Limiter {
     }
   }
 
-  #forRoutes(): Pick<Internals, 'onTop' | 'amend'> {
+  #forRoutes(): Pick<Internals, 'onTop' | 'amend' | 'look'> {
     const scoped = (one: Consumer): ScopedConsumer => (one instanceof ScopedConsumer ? one : this.#common)
     return {
       onTop: (outer, own) => scoped(outer).under(scoped(own)),
+      look: (consumer, subjects) => scoped(consumer).look(subjects),
       amend: (consumer, { first, subjects, options }) => scoped(consumer).amend(first, subjects, options),
     }
   }

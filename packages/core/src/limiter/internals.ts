@@ -3,6 +3,7 @@ import type { MaybePromise } from '../base/promises.js'
 import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
 import type { Decision } from './decision/decision.js'
+import type { Look } from './look.js'
 import type { Shed } from './report/events.js'
 import type { ConsumeOptions, Consumer, Limiter } from './limiter.js'
 
@@ -36,6 +37,8 @@ export interface Internals {
   readonly onTop: ((outer: Consumer, own: Consumer) => Consumer) | undefined
   /** Has a consumer decide a request again. Returns the first decision if that has taken everything already. */
   readonly amend: (consumer: Consumer, amended: Amended) => MaybePromise<Decision>
+  /** Where subjects stand with a consumer. Takes nothing. Rejects if the store does not answer. */
+  readonly look: (consumer: Consumer, subjects: readonly Subject[]) => Promise<Look>
   /** Counts and emits that a request was refused because the process is overloaded. */
   readonly shed: (shed: Shed) => void
 }
@@ -58,6 +61,12 @@ const NONE: Internals = {
   shed: () => {},
   canWait: () => false,
   onTop: undefined,
+  async look(consumer, subjects) {
+    const decision = await consumer.peek(subjects, { onStoreFailure: 'throw' })
+    const limits = decision.limits.map((limit) => ({ ...limit, timeZone: undefined }))
+    const seen = { decision, limits, atMs: Date.now() }
+    return decision.override ? { ...seen, override: { until: undefined } } : seen
+  },
   async amend(consumer, { limiter, first, subjects, options }) {
     await limiter.refund(first)
     first.release()

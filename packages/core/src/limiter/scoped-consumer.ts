@@ -24,6 +24,7 @@ import {
 import type { Decision } from './decision/decision.js'
 import type { Subject, SubjectOf } from '../plans/subject.js'
 import { newLeaseId } from '../failure/outbox.js'
+import type { Look } from './look.js'
 import { needHolds } from './options/supported-plans.js'
 import { HeldReservation, reserving, type Reservation } from './reservation.js'
 import { Settling } from './settle/settlement.js'
@@ -86,6 +87,14 @@ export class ScopedConsumer implements Consumer {
     return request instanceof Promise
       ? request.then((built) => this.#pipeline.peek(built, options))
       : this.#pipeline.peek(request, options)
+  }
+
+  /** @throws {StoreError} when the store does not answer */
+  async look(subjects: readonly Subject[]): Promise<Look> {
+    const request = await this.#builder.build(subjects, 1, this.#scope)
+    const override = this.#builder.overrideOf(subjects)
+    const seen = await this.#pipeline.look(request)
+    return override || seen.decision.override ? { ...seen, override: { until: override?.until } } : seen
   }
 
   /** The consumer for requests that this one has let in and to which another adds its scope. */

@@ -121,6 +121,15 @@ export class RequestBuilder {
     })
   }
 
+  /** The first override that applies to one of the subjects now. */
+  overrideOf(subjects: readonly Subject[]): { readonly until: Date } | undefined {
+    for (const subject of subjects) {
+      const override = this.#inForce(subject)?.override
+      if (override) return { until: new Date(override.until / 1000) }
+    }
+    return undefined
+  }
+
   #inForce(subject: Subject): RulesInForce | undefined {
     const { rules } = this.#options
     return rules.isEmpty ? undefined : rules.find(subject)

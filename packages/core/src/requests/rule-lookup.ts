@@ -11,11 +11,17 @@ export interface BlockInForce {
   readonly reason: string | undefined
 }
 
+/** An override that holds now. It is one object for as long as it holds. */
+export interface OverrideInForce {
+  /** When it ends, in µs since 1970. */
+  readonly until: number
+}
+
 /** What rules say about a subject at this moment. Each of them can have ended a moment later, so do not keep it. */
 export interface RulesInForce {
   readonly block: BlockInForce | undefined
-  /** Identifies the override that applies to it; undefined: none. */
-  readonly override: object | undefined
+  /** The override that applies to it; undefined: none. */
+  readonly override: OverrideInForce | undefined
 }
 
 /** How the request builder learns of rules. */

@@ -1,5 +1,5 @@
 // What the page of a customer's usage shows of each limit.
-import type { Decision } from '../../src/index.js'
+import type { Look } from '../../src/limiter/look.js'
 import { pageOf } from '../../src/http/usage/page.js'
 import { reportOf, type UsageOfLimit } from '../../src/http/usage/report.js'
 
@@ -9,9 +9,14 @@ const MONTH: UsageOfLimit = {
   ...{ resetSeconds: 0, resetsAt: null },
 }
 
+const AT = { atMs: NOW, timeZones: [] }
+
 /** The text of the page's only limit, without tags, and how it is marked. */
-function shown(limit: Partial<UsageOfLimit>): { kind: string; width: string; text: string } {
-  const page = pageOf({ limits: [{ ...MONTH, ...limit }] }, NOW)
+function shown(
+  limit: Partial<UsageOfLimit>,
+  timeZone?: string,
+): { kind: string; width: string; text: string } {
+  const page = pageOf({ limits: [{ ...MONTH, ...limit }] }, { atMs: NOW, timeZones: [timeZone] })
   const [, kind = '?', inside = ''] = /<li class="(.*?)">([^]*?)<\/li>/.exec(page) ?? []
   const [, width = '?'] = /<rect width="(.*?)"/.exec(inside) ?? []
   const text = inside
@@ -26,6 +31,8 @@ interface Row {
   readonly kind?: string
   readonly width: string
   readonly text: string
+  /** Default: UTC, as for a month of the calendar. */
+  readonly timeZone?: string | null
 }
 
 const rows: Readonly<Record<string, Row>> = {
@@ -35,6 +42,17 @@ const rows: Readonly<Record<string, Row>> = {
     ...{
       width: '25.0',
       text: 'month 5,000 a month 1,250 used, 3,750 left more on 1 February 2030, 00:00 (UTC)',
+    },
+  },
+  'a month of another time zone, with another name': {
+    of: {
+      ...{ name: 'invoice', used: 1250, remaining: 3750 },
+      ...{ resetSeconds: 126_000, resetsAt: '2030-01-31T23:00:00.000Z' },
+    },
+    timeZone: 'Europe/Berlin',
+    ...{
+      width: '25.0',
+      text: 'invoice 5,000 a month 1,250 used, 3,750 left more on 1 February 2030, 00:00 (Europe/Berlin)',
     },
   },
   'four fifths': {
@@ -62,8 +80,9 @@ const rows: Readonly<Record<string, Row>> = {
     ...{ width: '50.0', text: 'second 50 a second 50 used, 50 left' },
   },
   '30 days that are no month': {
-    of: { name: 'api', quota: 10, used: 1, remaining: 9 },
-    ...{ width: '10.0', text: 'api 10 in 30 days 1 used, 9 left' },
+    of: { quota: 10, used: 1, remaining: 9 },
+    timeZone: null,
+    ...{ width: '10.0', text: 'month 10 in 30 days 1 used, 9 left' },
   },
   'requests in flight': {
     of: {
@@ -78,13 +97,19 @@ const rows: Readonly<Record<string, Row>> = {
   },
 }
 
-test.each(Object.entries(rows))('%s', (_, { of, kind = '', width, text }) => {
-  expect(shown(of)).toEqual({ kind, width, text })
+test.each(Object.entries(rows))('%s', (_, { of, kind = '', width, text, timeZone = 'UTC' }) => {
+  expect(shown(of, timeZone ?? undefined)).toEqual({ kind, width, text })
+})
+
+test('the time of the page is not one to come', () => {
+  expect(pageOf({ limits: [] }, { atMs: Date.parse('2030-01-30T12:00:59.999Z'), timeZones: [] })).toContain(
+    'As of 30 January 2030, 12:00 (UTC).',
+  )
 })
 
 test('no limits at all, and a block', () => {
-  expect(pageOf({ plan: 'staff', limits: [] }, NOW)).toContain('Your requests are not limited.')
-  const blocked = pageOf({ limits: [], blocked: { until: null } }, NOW)
+  expect(pageOf({ plan: 'staff', limits: [] }, AT)).toContain('Your requests are not limited.')
+  const blocked = pageOf({ limits: [], blocked: { until: null } }, AT)
   expect(blocked).toContain('All requests are denied at the moment.')
   expect(blocked).not.toContain('not limited')
 })
@@ -92,7 +117,7 @@ test('no limits at all, and a block', () => {
 test('a time is rounded up to the second, so that a month ends when it ends', () => {
   const resetMs = Date.parse('2030-02-01') - NOW - 7
   const limit = { name: 'month', quota: 10, windowMs: 2_592_000_000, used: 1, remaining: 9, resetMs }
-  const decision = { plan: 'free', limits: [limit] } as unknown as Decision
-  const [toldOf] = reportOf(decision, { now: NOW, namePlan: true, until: undefined }).limits
+  const seen = { decision: { plan: 'free' }, limits: [{ ...limit, timeZone: 'UTC' }], atMs: NOW }
+  const [toldOf] = reportOf(seen as unknown as Look, true).limits
   expect(toldOf).toMatchObject({ resetsAt: '2030-02-01T00:00:00.000Z', resetSeconds: 129_600 })
 })

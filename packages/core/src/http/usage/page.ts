@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { UNIT_MS } from '../../base/duration.js'
 import { dateInWords, inWords, LONGEST_WAIT_IN_WORDS_MS, perWindow, waitInWords } from '../answers/detail.js'
 import type { UsageOfLimit, UsageReport } from './report.js'
 
@@ -34,18 +35,25 @@ export const PAGE_POLICY = [
 /** From this share of its quota on, a limit is shown as nearly used up. */
 const NEAR = 0.8
 
-/**
- * The report as a small page for browsers. It loads nothing, and has no script.
- *
- * @param now in ms since 1970
- */
-export function pageOf({ plan, limits, override, blocked }: UsageReport, now: number): string {
+/** When the report was made, in ms since 1970, and the time zone of each of its limits by the calendar. */
+export interface PageTimes {
+  readonly atMs: number
+  readonly timeZones: readonly (string | undefined)[]
+}
+
+/** The report as a small page for browsers. It loads nothing, and has no script. */
+export function pageOf(
+  { plan, limits, override, blocked }: UsageReport,
+  { atMs, timeZones }: PageTimes,
+): string {
+  const zone = timeZones.find((one) => one !== undefined) ?? 'UTC'
   const about = plan === undefined ? '' : `<p>Plan: ${escaped(plan)}</p>`
   const notes = [
-    blocked && note('full', `All requests are denied at the moment${untilOf(blocked)}.`),
-    override && note('', `Other limits than those of the plan apply to you${untilOf(override)}.`),
+    blocked && note('full', `All requests are denied at the moment${untilOf(blocked, zone)}.`),
+    override && note('', `Other limits than those of the plan apply to you${untilOf(override, zone)}.`),
   ]
-  const list = limits.length > 0 ? `<ul>${limits.map(itemOf).join('')}</ul>` : ''
+  const list =
+    limits.length > 0 ? `<ul>${limits.map((limit, i) => itemOf(limit, timeZones[i])).join('')}</ul>` : ''
   const none = limits.length === 0 && !blocked ? note('', 'Your requests are not limited.') : ''
   return `<!doctype html>
 <html lang="en">
@@ -59,7 +67,7 @@ export function pageOf({ plan, limits, override, blocked }: UsageReport, now: nu
 <main>
 <header><h1>Usage</h1>${about}</header>
 ${notes.filter((one) => one !== undefined).join('')}${none}${list}
-<footer>As of ${escaped(dateInWords(now, 'UTC'))}. Reload the page for new figures.</footer>
+<footer>As of ${escaped(dateInWords(atMs - (atMs % UNIT_MS.min), zone))}. Reload the page for new figures.</footer>
 </main>
 </body>
 </html>
@@ -70,11 +78,11 @@ function note(kind: string, text: string): string {
   return `<p class="note ${kind}">${escaped(text)}</p>`
 }
 
-function untilOf({ until }: { readonly until: string | null }): string {
-  return until === null ? '' : `, until ${dateInWords(Date.parse(until), 'UTC')}`
+function untilOf({ until }: { readonly until: string | null }, timeZone: string): string {
+  return until === null ? '' : `, until ${dateInWords(Date.parse(until), timeZone)}`
 }
 
-function itemOf(limit: UsageOfLimit): string {
+function itemOf(limit: UsageOfLimit, timeZone: string | undefined): string {
   const { name, used, quota, remaining, over = 0, toppedUp } = limit
   // A token bucket can have more than its quota.
   const all = Math.max(used + remaining - (toppedUp ?? 0), quota)
@@ -85,23 +93,21 @@ function itemOf(limit: UsageOfLimit): string {
     ...(toppedUp === undefined ? [] : [`${inWords(toppedUp)} of them topped up`]),
     ...(over === 0 ? [] : [`${inWords(over)} beyond the quota`]),
   ]
-  return `<li class="${kind}"><h2>${escaped(name)} <span>${escaped(allowanceOf(limit))}</span></h2>
+  return `<li class="${kind}"><h2>${escaped(name)} <span>${escaped(allowanceOf(limit, timeZone))}</span></h2>
 <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width="${(100 * share).toFixed(1)}" height="1"/></svg>
-<p><span>${inWords(used)} used, ${left.join(', ')}</span><span>${escaped(backOf(limit))}</span></p></li>`
+<p><span>${inWords(used)} used, ${left.join(', ')}</span><span>${escaped(backOf(limit, timeZone))}</span></p></li>`
 }
 
-function allowanceOf({ name, quota, unit, windowSeconds }: UsageOfLimit): string {
+function allowanceOf({ quota, unit, windowSeconds }: UsageOfLimit, timeZone: string | undefined): string {
   if (unit === 'concurrent-requests') return `${inWords(quota)} at a time`
-  // A limit that was given no name has that of its window. Others of that length may be 30 or 365 days.
-  const timeZone = /(?:^|\.)(?:month|year)$/.test(name) ? 'UTC' : undefined
   return `${inWords(quota)} ${perWindow(windowSeconds * 1000, timeZone)}`
 }
 
-function backOf({ resetSeconds, resetsAt }: UsageOfLimit): string {
+function backOf({ resetSeconds, resetsAt }: UsageOfLimit, timeZone = 'UTC'): string {
   if (resetsAt === null) return ''
   const ms = resetSeconds * 1000
   if (ms <= LONGEST_WAIT_IN_WORDS_MS) return `more in ${waitInWords(ms)}`
-  return `more on ${dateInWords(Date.parse(resetsAt), 'UTC')}`
+  return `more on ${dateInWords(Date.parse(resetsAt), timeZone)}`
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

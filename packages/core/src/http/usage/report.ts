@@ -1,4 +1,5 @@
-import type { Decision, LimitState } from '../../limiter/decision/decision.js'
+import type { LimitState } from '../../limiter/decision/decision.js'
+import type { Look } from '../../limiter/look.js'
 import { UNNAMED } from '../answers/detail.js'
 import { toSeconds } from '../headers.js'
 
@@ -28,7 +29,7 @@ export interface UsageOfLimit {
 
 /** What a customer is told. docs/reference/usage.schema.json is its schema. */
 export interface UsageReport {
-  /** The name of the plan. Left out with `namePlan: false`, and for limits that are no plan that you sell: `limit`, and own limits. */
+  /** The name of the plan. Left out with `namePlan: false`, for limits that are no plan that you sell, and while a rule blocks the customer. */
   readonly plan?: string
   /** Empty if the plan has no limits. */
   readonly limits: readonly UsageOfLimit[]
@@ -38,30 +39,25 @@ export interface UsageReport {
   readonly blocked?: { readonly until: string | null }
 }
 
-/** @param now when the store was asked, in ms since 1970. A moment later, the end of a month would be shown as a second past it */
-export function reportOf(
-  { plan, limits, override, reason, block }: Decision,
-  {
-    now,
-    namePlan,
-    until,
-  }: { readonly now: number; readonly namePlan: boolean; readonly until: Date | undefined },
-): UsageReport {
+/** The limits by the clock that counts, so that a month ends when it does, whatever the clock of this process. */
+export function reportOf({ decision, limits, atMs, override }: Look, namePlan: boolean): UsageReport {
+  const { plan, reason, block } = decision
   return {
-    ...(namePlan && !UNNAMED.includes(plan) && { plan }),
-    limits: limits.map((limit) => toUsage(limit, now)),
-    ...(override && { override: { until: until?.toISOString() ?? null } }),
+    // A subject that a rule blocks has no plan: none was looked up.
+    ...(namePlan && plan !== '' && !UNNAMED.includes(plan) && { plan }),
+    limits: limits.map((limit) => toUsage(limit, atMs)),
+    ...(override && { override: { until: override.until?.toISOString() ?? null } }),
     ...(reason === 'blocked' && { blocked: { until: block?.until.toISOString() ?? null } }),
   }
 }
 
-function toUsage(limit: LimitState, now: number): UsageOfLimit {
+function toUsage(limit: LimitState, atMs: number): UsageOfLimit {
   const { name, quota, quotaUnit: unit = 'units', windowMs, used, remaining, over, toppedUp, resetMs } = limit
   return {
     ...{ name, quota, unit, windowSeconds: windowMs / 1000, used, remaining },
     ...(over !== undefined && { over }),
     ...(toppedUp !== undefined && { toppedUp }),
     resetSeconds: toSeconds(resetMs),
-    resetsAt: resetMs === 0 ? null : new Date(toSeconds(now + resetMs) * 1000).toISOString(),
+    resetsAt: resetMs === 0 ? null : new Date(toSeconds(atMs + resetMs) * 1000).toISOString(),
   }
 }

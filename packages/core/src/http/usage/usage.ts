@@ -3,13 +3,12 @@ import { isOptions } from '../../base/options.js'
 import { createLimiterFor } from '../../limiter/create-limiter.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import type { Limiter } from '../../limiter/limiter.js'
-import type { Subject } from '../../plans/subject.js'
 import type { HttpAdapter, HttpLimiter } from '../adapter.js'
 import { mediaTypeFor } from '../answers/denial.js'
 import { toHttpResponse } from '../answers/http-response.js'
 import { createHttpLimiter } from '../http-limiter.js'
 import type { RateLimitOptions } from '../options.js'
-import { PAGE_POLICY, pageOf } from './page.js'
+import { PAGE_POLICY, pageOf, type PageTimes } from './page.js'
 import { reportOf, type UsageReport } from './report.js'
 
 /** Whose usage to show: of a limiter without a middleware. The other options are those of `rateLimit`. */
@@ -52,19 +51,24 @@ export function createUsage<Req extends object, Res>(
   source: object,
 ): (req: Req) => Promise<UsageAnswer> {
   const http = atCaller(createUsage, () => httpOf(adapter, source))
-  const asking = createLimiterFor({ limit: ASKING, warnings: false }, { isHidden: true })
+  const asking = guardOf(http.limiter)
   return async (req) => {
+    const method = adapter.method(req)
+    if (method !== 'GET' && method !== 'HEAD')
+      return problem(405, 'Method Not Allowed', 'Usage can only be read.', { Allow: 'GET, HEAD' })
     const accept = adapter.header(req, 'accept')
     const looked = await http.look(req)
     if (!looked) return problem(401, 'Unauthorized', 'Usage is shown to clients that authenticate.')
     const { id, kind } = looked.subject
     const asked = await asking.consume(kind === undefined ? { id } : { id, kind })
     if (!asked.allowed) return refusal(asked, accept)
-    const now = Date.now()
+    const { list } = looked
+    if (list === 'allowList') return report({ limits: [] }, accept)
+    if (list === 'blockList') return report({ limits: [], blocked: { until: null } }, accept)
     try {
-      const decision = await looked.peek()
-      const until = decision.override && (await endOf(http.limiter, looked.subject))
-      return report(reportOf(decision, { now, namePlan: looked.namePlan, until }), accept, now)
+      const seen = await looked.see()
+      const timeZones = seen.limits.map(({ timeZone }) => timeZone)
+      return report(reportOf(seen, looked.namePlan), accept, { atMs: seen.atMs, timeZones })
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
       const detail = 'Usage cannot be read at the moment. Try again shortly.'
@@ -73,11 +77,25 @@ export function createUsage<Req extends object, Res>(
   }
 }
 
+/** Routes of one limiter share the limit on how often a subject may ask. */
+const guards = new WeakMap<Limiter, Limiter>()
+
+function guardOf(limiter: Limiter): Limiter {
+  const known = guards.get(limiter)
+  if (known) return known
+  const made = createLimiterFor({ limit: ASKING, warnings: false }, { isHidden: true })
+  guards.set(limiter, made)
+  return made
+}
+
 /** @throws {ConfigError} */
 function httpOf<Req extends object, Res>(
   adapter: HttpAdapter<Req, Res>,
   source: object,
 ): HttpLimiter<Req, Res> {
+  if (typeof source === 'object' && source !== null && 'headers' in source) {
+    throw new ConfigError('', 'usage was mounted without calling it: write usage(limit)')
+  }
   const made = (source as { readonly [HTTP]?: HttpLimiter<Req, Res> } | undefined)?.[HTTP]
   if (!made && !(isOptions(source) && 'limiter' in source && 'identify' in source)) {
     throw ConfigError.wrong('usage(limit)', source, 'what rateLimit returned, or { limiter, identify }')
@@ -89,18 +107,13 @@ function httpOf<Req extends object, Res>(
   throw new ConfigError('usage(limit)', problem)
 }
 
-/** When the override of a subject ends. Undefined if it is the plan that is scaled, or if another override follows. */
-async function endOf(limiter: Limiter, { id, kind }: Subject): Promise<Date | undefined> {
-  const ends: Date[] = []
-  for await (const rule of limiter.rules({ of: { id, kind } })) {
-    if (rule.kind === 'override') ends.push(rule.until)
-  }
-  return ends.length === 1 ? ends[0] : undefined
-}
-
 const PRIVATE = { 'Cache-Control': 'private, no-store', Vary: 'Accept' } as const
 
-function report(said: UsageReport, accept: string | undefined, now: number): UsageAnswer {
+function report(
+  said: UsageReport,
+  accept: string | undefined,
+  times: PageTimes = { atMs: Date.now(), timeZones: [] },
+): UsageAnswer {
   if (mediaTypeFor(accept) !== 'text/html') {
     const headers = { ...PRIVATE, 'Content-Type': 'application/json' }
     return { status: 200, headers, body: JSON.stringify(said) }
@@ -111,7 +124,7 @@ function report(said: UsageReport, accept: string | undefined, now: number): Usa
     'Content-Security-Policy': PAGE_POLICY,
     'X-Content-Type-Options': 'nosniff',
   }
-  return { status: 200, headers, body: pageOf(said, now) }
+  return { status: 200, headers, body: pageOf(said, times) }
 }
 
 /** A subject has asked too often. Nothing is said of its limits, only of this one. */

@@ -18,6 +18,7 @@ import { type Decision } from '../decision/decision.js'
 import { type Settlement, holdSlots, toUnitsBack } from '../settle/settlement.js'
 import { decideWithoutLimits } from '../decision/uncounted-decision.js'
 import type { PeekOptions } from '../limiter.js'
+import { look, type Look } from '../look.js'
 import type { EventContext } from '../report/events.js'
 import type { Reporter } from '../report/reporter.js'
 import type { LimiterHealth, LimiterStats } from '../report/stats.js'
@@ -142,6 +143,17 @@ export class Pipeline implements AmendingHost, WaitingHost {
     }
     if (this.#verdicts.answersAtOnce) return decide(verdicts as readonly Verdict[])
     return Promise.all(verdicts).then(decide)
+  }
+
+  /** @throws {StoreError} when the store does not answer */
+  async look(request: Request): Promise<Omit<Look, 'override'>> {
+    const known = this.#verdicts.features.answer(request, true)
+    const decide = (of: Request, verdicts: readonly Verdict[]): Decision =>
+      createDecision(of, { isPeek: true, by: this, verdicts })
+    // A request without limits has an answer that leaves none out.
+    if (known && request.parts.length === 0)
+      return { decision: decide(request, [known]), limits: [], atMs: Date.now() }
+    return look(request, { peek: (step) => this.#verdicts.peek(step), decide })
   }
 
   prepare(request: Request): Request {

@@ -45,6 +45,11 @@ export function isIpSubject({ kind }: Subject): boolean {
   return kind === 'ip'
 }
 
+/** Whether a subject is known by an address alone, also by one with the port of a connection. */
+export function isOnlyAddress({ id, kind }: Subject): boolean {
+  return kind === 'ip' || (kind === undefined && typeof id === 'string' && isIP(plainIp(id)) !== 0)
+}
+
 /** Whether a text is an IP address and nothing else. */
 export function isAddress(text: string): boolean {
   if (!hasMarkOfAddress(text)) return false

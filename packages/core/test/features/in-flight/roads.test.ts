@@ -44,7 +44,7 @@ async function playOnBoth(seed: number): Promise<void> {
   const here = await play(inMemory, seed)
   // A request that ends is reported 5 ms of real time later. If the clock goes back, the report reaches a busy server at another
   // time of that clock than it reached memory, so one equal play of several is enough then.
-  const { goesBack } = scheduleOf(seed, { inFlight: true })
+  const { goesBack } = scheduleOf(seed, optionsOf(seed))
   for (let left = goesBack ? 4 : 0; ; left -= 1) {
     const played = await playOn(server, seed, optionsOf(seed))
     compare(played, here)

@@ -49,6 +49,9 @@ const plans = {
   '<i>&"': { limits: { quota: 5, window: 'min', name: '<script>alert(1)</script>' } },
 } as const
 
+/** As a user's `identify`, with less of its types. */
+type Who = UsageRouteOptions<AnyRequest, never>['identify']
+
 /** What customers are told of their usage, over real HTTP. Call it once for each framework. */
 export function usageContract(
   name: string,
@@ -149,6 +152,76 @@ export function usageContract(
       expect(limits.map(({ used }) => used)).toEqual([0, 0])
     })
 
+    test('all routes of a limiter share that', async () => {
+      const limiter = limiterOf()
+      const urls = [await begin(limiter), await begin(limiter)]
+      for (const url of urls) {
+        let answered = 0
+        while (answered < 1000 && (await ask(url, 'acme')).status === 200) answered += 1
+        if (url === urls[1]) expect(answered).toBeLessThan(60)
+      }
+    })
+
+    test('who only writes an address, as some proxies do, is nobody', async () => {
+      const url = await start({
+        usage: { limiter: limiterOf(), identify: ((req) => identify(req)?.id) as Who },
+      })
+      for (const user of ['203.0.113.9', '203.0.113.9:4711', '[2001:db8::1]:4711', '2001:db8::1'])
+        expect([user, (await ask(url, user)).status]).toEqual([user, 401])
+      expect((await ask(url, 'acme')).status).toBe(200)
+    })
+
+    test('lists: one that is blocked, and one without limits', async () => {
+      const lists = { blockList: ['abuser'], allowList: ['staff'] }
+      const limit = { limiter: limiterOf(), identify, ...lists } as RateLimitOptions<AnyRequest, never>
+      const url = await start({ limit })
+      expect(await reportFor(url, 'abuser')).toEqual({ limits: [], blocked: { until: null } })
+      expect(await reportFor(url, 'staff')).toEqual({ limits: [] })
+      expect((await reportFor(url, 'acme')).limits).toHaveLength(2)
+    })
+
+    test('while denials block a customer, what it has used stays what it is', async () => {
+      const blockAfter = { denials: 2, within: '1min', for: ['5min'] }
+      const month = { quota: 1000, window: 'month', overage: true }
+      const limiter = limiterOf({
+        plans: {
+          free: { limits: [{ quota: 2, window: 'h', algorithm: 'fixed-window' }, month], blockAfter },
+        },
+      } as never)
+      const url = await begin(limiter)
+      for (let i = 0; i < 5; i += 1) await limiter.consume({ id: 'acme', plan: 'free' })
+      const { limits, blocked } = await reportFor(url, 'acme')
+      expect(limits).toMatchObject([
+        { used: 2, remaining: 0 },
+        { used: 2, remaining: 998, over: 0 },
+      ])
+      expect(Date.parse(String(blocked?.until))).toBeGreaterThan(Date.now())
+    })
+
+    test('limits that a function gives to an address in front are not those of the customer', async () => {
+      const limiter = limiterOf()
+      const url = await start({
+        usage: {
+          ...{ limiter, limit: () => '3/min' },
+          identify: () => [
+            { id: '192.0.2.1', kind: 'ip' },
+            { id: 'acme', plan: 'free' },
+          ],
+        },
+      } as never)
+      expect((await reportFor(url)).limits.map(({ quota }) => quota)).toEqual([100, 1000])
+    })
+
+    test('an override of any subject is told', async () => {
+      const limiter = limiterOf()
+      const url = await start({
+        usage: { limiter, identify: () => ['user', { id: 'org', plan: 'over', label: 'org' }] },
+      } as never)
+      const { until } = await limiter.override('org', { factor: 2, for: '1h' })
+      const { override, limits } = await reportFor(url)
+      expect([override, limits[2]?.quota]).toEqual([{ until: until.toISOString() }, 6])
+    })
+
     test('metrics count no request of those who ask', async () => {
       const heard = jest.fn()
       const url = await begin()
@@ -214,9 +287,6 @@ export function usageContract(
         limits: [{ quota: 200 }, { quota: 2000 }],
         override: { until: until.toISOString() },
       })
-      // Another one applies when this one ends.
-      await limiter.override('acm*', { factor: 3, for: '1h' })
-      expect((await reportFor(url, 'acme')).override).toEqual({ until: null })
       await limiter.scale('free', 0.5, { for: '1h' })
       expect(await reportFor(url, 'other')).toMatchObject({
         limits: [{ quota: 50 }, { quota: 500 }],
@@ -224,7 +294,7 @@ export function usageContract(
       })
       const block = await limiter.block('abuser', { for: '1h', reason: 'a secret' })
       const said = await reportFor(url, 'abuser')
-      expect(said.blocked).toEqual({ until: block.until.toISOString() })
+      expect(said).toEqual({ plan: 'free', limits: [], blocked: { until: block.until.toISOString() } })
       expect(JSON.stringify(said)).not.toContain('secret')
       expect(await (await ask(url, 'abuser', HTML)).text()).toContain(
         'All requests are denied at the moment, until ',
@@ -259,8 +329,14 @@ export function usageContract(
       const limiter = limiterOf({ plans: undefined, defaultPlan: undefined, limit: '5/min' } as never)
       const url = await start({ usage: { limiter, identify: () => 'acme' } })
       expect(Object.keys(await reportFor(url))).toEqual(['limits'])
+      const group = { group: 'internal', limit: '7/min' } as const
+      const ofGroup = await start({ usage: { limiter, identify: () => 'acme', ...group } })
+      expect(Object.keys(await reportFor(ofGroup))).toEqual(['limits'])
       const own = await start({ usage: { limiter, identify: () => ({ id: 'own', limits: ['7/min'] }) } })
       expect(await reportFor(own)).toEqual({ limits: [expect.objectContaining({ quota: 7 })] })
+      // The plan of a subject that a rule blocks is not looked up.
+      await limiter.block('acme', { for: '1h' })
+      expect(Object.keys(await reportFor(url))).toEqual(['limits', 'blocked'])
     })
 
     test('while the store is silent, the answer says so; what identify throws goes to the application', async () => {
