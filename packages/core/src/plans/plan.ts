@@ -74,6 +74,8 @@ const KNOWN: KnownOptions = {
   remedyOf(name) {
     if (name === 'overage' || name === 'watch')
       return `write it in a limit: { quota: 100, window: 'month', ${name}: ... }`
+    if (name === 'anchor' || name === 'timeZone')
+      return `write it in a limit, { quota: 100, window: 'month', ${name}: ... }, or return it from identify for one customer`
     return /^(?:max)?(?:concurren|inflight|parallel)/i.test(name) ? IN_FLIGHT : undefined
   },
 }

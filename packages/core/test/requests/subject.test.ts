@@ -61,7 +61,7 @@ test.each<[given: unknown, message: string]>([
   [{ id: 1, paln: 'pro' }, 'subject.paln: a subject has no such property; did you mean plan?'],
   [
     { id: 1, name: 'Acme', kind: 'company' },
-    'subject: got an object with id, name, kind, expected only the properties of a subject: return { id: row.id, plan: row.plan }',
+    'subject: got an object with id, name, kind, expected only the properties of a subject (id, plan, kind, label, limits, anchor, timeZone): return { id: row.id, plan: row.plan }',
   ],
   [
     { id: 1, kind: 'company' },

@@ -126,7 +126,7 @@ function unknownName(given: object, name: string): TollgateError {
   const meant = nearestOf(name, NAMES)
   const message =
     meant === undefined
-      ? `subject: got ${show(given)}, expected only the properties of a subject: return { id: row.id, plan: row.plan }`
+      ? `subject: got ${show(given)}, expected only the properties of a subject (${NAMES.join(', ')}): return { id: row.id, plan: row.plan }`
       : `${pathIn('subject', name)}: a subject has no such property; did you mean ${meant}?`
   return new TollgateError('ERR_TOLLGATE_SUBJECT', message)
 }
