@@ -156,7 +156,10 @@ test('the shares of a process that limits alone do not say what exceeds them', a
   await limiter.close()
 })
 
-test.each(['overage', 'watch', 'anchor', 'timeZone'])('on a plan, %s is refused with where to write it', (name) => {
-  const problem = new RegExp(`^plans\\.pro\\.${name}: .*write it in a limit`)
-  expect(making({ plans: { pro: { limits: '5/month', [name]: true } } })).toThrow(problem)
-})
+test.each(['overage', 'watch', 'anchor', 'timeZone'])(
+  'on a plan, %s is refused with where to write it',
+  (name) => {
+    const problem = new RegExp(`^plans\\.pro\\.${name}: .*write it in a limit`)
+    expect(making({ plans: { pro: { limits: '5/month', [name]: true } } })).toThrow(problem)
+  },
+)
