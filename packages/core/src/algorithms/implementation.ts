@@ -116,8 +116,10 @@ export interface Implementation<State, Params, Options = object, Name extends st
    * @param last the time of the last write, in µs
    */
   closed?(state: State, last: number, params: Params): (WindowUnits & { readonly quota: number }) | undefined
-  /** Whether no whole window has passed since the end of one. Left out: windows do not follow one another. */
+  /** Whether no whole window has passed since the end of one. Left out, as is `before`: windows do not follow one another. */
   isRecent?(endUs: number, now: number, params: Params): boolean
+  /** The beginning and end of the window before that of now; undefined if it is not known. */
+  before?(state: State, params: Params): readonly [startUs: number, endUs: number] | undefined
   /**
    * µs until `cost` fits if no other request takes units. 0: it fits now. -1: it never fits. -2: now is outside the
    * calendar windows that were sent.

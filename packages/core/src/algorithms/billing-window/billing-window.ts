@@ -1,7 +1,14 @@
 import { UNIT_MS } from '../../base/duration.js'
 import { shareOfUnits } from '../../base/options.js'
 import { answerOfWindow, NEVER, OUTSIDE_CALENDAR, type Implementation } from '../implementation.js'
-import { forceInto, giveTo, isRecent, takeFrom, windowAt } from '../calendar-window/calendar-counter.js'
+import {
+  forceInto,
+  giveTo,
+  isRecent,
+  takeFrom,
+  windowAt,
+  windowBefore,
+} from '../calendar-window/calendar-counter.js'
 import type { LimitTerms, OverageOptions, Terms } from '../limit-terms.js'
 
 /**
@@ -135,6 +142,7 @@ export const billingWindow: Implementation<
   },
 
   isRecent,
+  before: windowBefore,
 
   wait(state, cost, { quota, whole = quota }) {
     if (state.endNow === 0) return OUTSIDE_CALENDAR

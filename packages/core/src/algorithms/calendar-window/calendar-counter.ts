@@ -29,6 +29,12 @@ export function isRecent(endUs: number, now: number, { start0, start1, start2 }:
   return endUs > (now < start2 ? start0 : start1)
 }
 
+/** The beginning and end of the window before that of now. */
+export function windowBefore({ startNow }: Counter, starts: Starts): readonly [number, number] | undefined {
+  const [start] = windowAt(startNow - 1, starts)
+  return start > 0 ? [start, startNow] : undefined
+}
+
 /** With overage, nothing but MOST_UNITS bounds the count. */
 export function takeFrom(counter: Counter, cost: number): void {
   counter.countNow = Math.min(counter.countNow + cost, MOST_UNITS)

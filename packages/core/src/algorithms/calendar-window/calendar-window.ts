@@ -4,7 +4,7 @@ import { fnv1a } from '../../base/hash.js'
 import { isTimeZone } from '../../calendar/time-zone.js'
 import { shareOfUnits } from '../../base/options.js'
 import { answerOfWindow, NEVER, OUTSIDE_CALENDAR, type Implementation } from '../implementation.js'
-import { forceInto, giveTo, isRecent, takeFrom, windowAt } from './calendar-counter.js'
+import { forceInto, giveTo, isRecent, takeFrom, windowAt, windowBefore } from './calendar-counter.js'
 import { billedId, billedTerms } from '../billing-window/billing-day.js'
 import type { LimitTerms, OverageOptions, Terms } from '../limit-terms.js'
 import { paramsOf } from './calendar-params.js'
@@ -110,6 +110,7 @@ export const calendarWindow: Implementation<
   },
 
   isRecent,
+  before: windowBefore,
 
   wait(state, cost, { quota }) {
     if (state.endNow === 0) return OUTSIDE_CALENDAR

@@ -1,5 +1,5 @@
-import { NEVER } from '../../algorithms/implementation.js'
-import type { AccountEntry, Booked } from '../account.js'
+import { NEVER, type Usage } from '../../algorithms/implementation.js'
+import type { AccountEntry, Booked, CountedWindow } from '../account.js'
 import type { Outcome, SubRequest } from '../contract.js'
 import { type Account, type BookableEntry, book, closedOf, NO_ACCOUNT, withClosed } from './beside/account.js'
 import { LoadedLimits } from './loaded-limits.js'
@@ -51,7 +51,12 @@ export class BookedLimits extends LoadedLimits {
   }
 
   protected readClosed(): void {
-    for (const limit of this.limits) limit.readClosed(this.account)
+    for (const limit of this.limits) {
+      limit.readClosed(this.account)
+      // Units that were counted late are in what is kept.
+      const kept = limit.closed && closedOf(this.account, limit, this.#nthOf(limit))
+      if (kept && kept.endUs === limit.closed?.endUs) limit.closed = kept
+    }
   }
 
   /** Whether a limit has closed a window since it was written. */
@@ -81,9 +86,22 @@ export class BookedLimits extends LoadedLimits {
     const { kind } = entry
     if (kind !== 'usage') return { booked: this.#book({ ...entry, kind }, now) }
     const limit = this.limits[entry.limit] as PreparedLimit
+    return { booked: 'repeated', usage: { running: limit.running(), closed: this.#closedOf(limit) } }
+  }
+
+  /** What a limit counted in its latest window that is over. */
+  #closedOf(limit: PreparedLimit): CountedWindow | undefined {
+    if (limit.closed) return limit.closed
     const before = closedOf(this.account, limit, this.#nthOf(limit))
-    const closed = limit.closed ?? (before && limit.isRecent(before.endUs) !== false ? before : undefined)
-    return { booked: 'repeated', usage: { running: limit.running(), closed } }
+    return before && limit.isRecent(before.endUs) !== false ? before : undefined
+  }
+
+  override force(used: readonly (readonly Usage[])[]): number[] {
+    for (const [i, limit] of this.limits.entries()) {
+      const own = used[i] ?? []
+      if (limit.overage && own.length > 0) limit.closeLate(own, this.#closedOf(limit))
+    }
+    return super.force(used)
   }
 
   /** How many limits with overage of its window are in front of it. */

@@ -23,7 +23,7 @@ import {
   type UsedOfLease,
 } from './beside/lease-book.js'
 import { placesUntil, type Opening } from './beside/place-line.js'
-import { unitsThatFit, type PreparedLimit } from './prepared-limit.js'
+import type { PreparedLimit } from './prepared-limit.js'
 
 /** An outcome that is still being filled in. */
 type LimitOutcomeDraft = { -readonly [Name in keyof LimitOutcome]: LimitOutcome[Name] }
@@ -154,7 +154,7 @@ export class LoadedLimits {
 
   /** How many units fit all limits now that deny. */
   unitsThatFitAll(): number {
-    return unitsThatFit(this.limits.filter(({ isLenient }) => !isLenient))
+    return Math.min(...this.limits.map(({ isLenient, room }) => (isLenient ? Infinity : room)))
   }
 
   /** Takes the cost of which `wait` was asked, or as many units as fit all limits. A limit that observes takes only what fits it. */
@@ -228,7 +228,7 @@ export class LoadedLimits {
     const endUs = endAfter(now, lengthUs)
     // What observes has a say here: so that it sees each request once it has nothing left.
     // Top-ups are not leased: units that enter after the end of their window would not be paid.
-    const free = unitsThatFit(this.limits, (limit) => limit.remaining() - limit.toppedUp())
+    const free = Math.min(...this.limits.map((limit) => limit.room - limit.toppedUp()))
     const units = Math.min(most, Math.floor(free * share))
     if (units < Math.max(least, 1) || endUs <= now) return NOTHING_GRANTED
     const ends = { endUs, lagUs, expiresUs: endUs + ttlUs }

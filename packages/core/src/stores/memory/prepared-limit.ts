@@ -1,4 +1,5 @@
-import { NEVER, type LimitAnswer, type Packing, type QuickRequest } from '../../algorithms/implementation.js'
+import { NEVER } from '../../algorithms/implementation.js'
+import type { LimitAnswer, Packing, QuickRequest, Usage } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import { keptId, type CompiledLimit, type Params } from '../../plans/limit/limit-set.js'
 import type { SlotHolder } from '../contract.js'
@@ -6,6 +7,7 @@ import type { CountedWindow } from '../account.js'
 import { type Account, paidOn, Pots, renewedAt, toClosed, withoutPaid } from './beside/account.js'
 import { heldUntil, leasedOf, NO_LEASES, type Ended, type LeaseBook } from './beside/lease-book.js'
 import type { Part } from './records.js'
+import { withLate } from './beside/late-usage.js'
 import { openingOf } from './beside/level-openings.js'
 import type { Opening } from './beside/place-line.js'
 
@@ -123,6 +125,12 @@ export class PreparedLimit {
   /** Whether no whole window has passed since the end of one; undefined where windows begin with requests. */
   isRecent(endUs: number): boolean | undefined {
     return this.algorithm.isRecent?.(endUs, this.#now, this.params)
+  }
+
+  /** Counts units that were used in a window that is over. Until then, that counted `closed`. */
+  closeLate(used: readonly Usage[], closed: CountedWindow | undefined): void {
+    const { algorithm, state, params, planQuota: quota } = this
+    this.closed = withLate(closed, used, { algorithm, state, params, quota, now: this.#now }) ?? this.closed
   }
 
   /** What it counts in the window of now. */
@@ -288,6 +296,11 @@ export class PreparedLimit {
     )
   }
 
+  /** Units that fit now. Requests in flight take one each, whatever they cost. */
+  get room(): number {
+    return this.isInFlight ? Infinity : this.remaining()
+  }
+
   /** Units that fit now, beside those on lease. */
   remaining(): number {
     return Math.max(this.algorithm.remaining(this.state, this.params) - this.leased, 0)
@@ -330,13 +343,4 @@ export class PreparedLimit {
     if (state === this.spare) this.spare = this.algorithm.create()
     return state
   }
-}
-
-/** How many units fit all of some limits now. */
-export function unitsThatFit(
-  limits: readonly PreparedLimit[],
-  unitsOf = (limit: PreparedLimit): number => limit.remaining(),
-): number {
-  const units = limits.filter(({ isInFlight }) => !isInFlight).map(unitsOf)
-  return Math.min(Number.MAX_SAFE_INTEGER, ...units)
 }

@@ -332,5 +332,5 @@ end
 
 return {
   load = load_account, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
-  book = book, left_in = left_in, lengthen = lengthen, close = close, usage = usage_of,
+  book = book, left_in = left_in, lengthen = lengthen, close = close, close_late = close_late, kept = kept_of, usage = usage_of,
 }

@@ -111,7 +111,10 @@ local function find_closed(set)
     -- A window that the next request begins is not over before it has begun: the latest one is kept for as long as it was.
     if units and (is_recent and is_recent(limit, ends) or not is_recent and now < ends + limit.window) then
       quota = quota or limit.pots and limit.pots.base or limit.quota
-      limit.closed, set.closes = { units = units, over = max(units - quota - (limit.paid or 0), 0), start = start, ends = ends }, true
+      local kept = set.account and accounts.kept(set, limit)
+      -- Units that were counted late are in what is kept.
+      if not kept or kept.ends ~= ends then kept = nil end
+      limit.closed, set.closes = kept or { units = units, over = max(units - quota - (limit.paid or 0), 0), start = start, ends = ends }, true
     end
   end
 end

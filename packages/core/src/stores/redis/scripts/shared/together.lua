@@ -57,6 +57,10 @@ local function force_all(parts)
   for i = 1, #parts do
     local set, used = parts[i].set, parts[i].used
     for j = 1, #set do
+      if set[j].overage and used[j] then
+        accounts = accounts or make_accounts()
+        accounts.close_late(set, set[j], used[j])
+      end
       granted[#granted + 1] = set[j].algorithm.force(set[j], used[j] or {})
     end
   end

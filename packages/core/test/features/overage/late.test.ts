@@ -1,0 +1,132 @@
+// Units that are counted after the window in which they were used (law 11): what `local` let in before the end of a month is billed
+// with it. The same numbers on memory and on Redis.
+import { eventually, testPrefix } from '@tollgate/testing'
+import { createLimiter, memoryStore, redisStore, type Limiter, type Store } from '../../../src/index.js'
+import { failingStore } from '../../../src/testing.js'
+import type { ChargeRequest, Outcome, StoreRequest } from '../../../src/stores/contract.js'
+import { closeBenches, sharedRedis } from '../../support/benches.js'
+
+const clock = { now: 0 }
+const now = (): number => clock.now
+const limiters: Limiter[] = []
+afterEach(async () => {
+  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
+})
+afterAll(closeBenches)
+
+const stores: Readonly<Record<string, () => Store>> = {
+  memory: () => memoryStore({ now }),
+  Redis: () => redisStore(sharedRedis(), { prefix: testPrefix(), now }),
+}
+const on = (date: string): void => void (clock.now = Date.parse(date))
+
+const FIXED = { quota: 10, window: '31d', algorithm: 'fixed-window', overage: true }
+
+interface Case {
+  readonly limit: object
+  readonly anchor?: number
+}
+const cases: Readonly<Record<string, Case>> = {
+  'a month': { limit: { quota: 10, window: 'month', overage: true } },
+  'a billing day': { limit: { quota: 10, window: 'month', overage: true }, anchor: 1 },
+}
+
+describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
+  const make = ({ limit, anchor }: Case) => {
+    const store = makeStore()
+    const asked = jest.spyOn(store, 'consume')
+    const limiter = createLimiter({ limit, store, warnings: false, deadlineMs: 30_000 } as never)
+    limiters.push(limiter)
+    const acme = { id: 'acme', ...(anchor && { anchor }) }
+    /** Charges units as used at a time. */
+    const charge = async (...used: (readonly [units: number, at: string])[]): Promise<void> => {
+      await limiter.usageOf(acme, { limit: limitName(limit) })
+      const [[request]] = asked.mock.lastCall as [[StoreRequest]]
+      const usages = used.map(([units, at]) => ({ units, ageUs: (clock.now - Date.parse(at)) * 1000 }))
+      const parts = [{ ...request.parts[0], used: [usages] }]
+      const charged = { shard: 0, grant: 'force', parts } as unknown as ChargeRequest
+      const [answer] = await store.consume([charged])
+      expect((answer as Outcome).limits).toHaveLength(1)
+    }
+    const usage = async (): Promise<readonly (number | undefined)[]> => {
+      const { running, closed } = await limiter.usageOf(acme, { limit: limitName(limit) })
+      return [running?.used ?? 0, closed?.used, closed?.over]
+    }
+    return { limiter, acme, charge, usage }
+  }
+
+  describe.each(Object.entries(cases))('%s', (__, one) => {
+    test('late units join a window that nothing followed, and one that another followed', async () => {
+      const { limiter, acme, charge, usage } = make(one)
+      on('2030-01-01')
+      await limiter.consume(acme, { cost: 8 })
+      on('2030-02-02')
+      await charge([1, '2030-01-20'], [4, '2030-01-31T12:00:00Z'])
+      expect(await usage()).toEqual([0, 13, 3])
+      await charge([1, '2030-01-22'])
+      expect(await usage()).toEqual([0, 14, 4])
+      await limiter.consume(acme, { cost: 2 })
+      expect(await usage()).toEqual([2, 14, 4])
+      await charge([5, '2030-01-31T13:00:00Z'], [1, '2030-02-01T13:00:00Z'])
+      expect(await usage()).toEqual([3, 19, 9])
+      // What is older than that window belongs to none.
+      await charge([7, '2029-12-20'])
+      expect(await usage()).toEqual([3, 19, 9])
+    })
+
+    test('late units alone make the window that they were used in', async () => {
+      const { limiter, acme, charge, usage } = make(one)
+      on('2030-02-03')
+      await charge([9, '2030-01-02'], [4, '2030-01-31T12:00:00Z'])
+      expect(await usage()).toEqual([0, 13, 3])
+      await limiter.consume(acme)
+      expect(await usage()).toEqual([1, 13, 3])
+    })
+  })
+
+  test('in windows that begin with a request, units that are older than one join the latest that is over', async () => {
+    const { limiter, acme, charge, usage } = make({ limit: FIXED })
+    on('2030-01-01')
+    await limiter.consume(acme, { cost: 8 })
+    on('2030-02-25')
+    await charge([1, '2030-01-20'], [4, '2030-01-31T12:00:00Z'])
+    expect(await usage()).toEqual([4, 9, 0])
+    await charge([5, '2030-01-21'])
+    expect(await usage()).toEqual([4, 14, 4])
+  })
+
+  test('such units alone make a window', async () => {
+    const { charge, usage } = make({ limit: FIXED })
+    on('2030-02-25')
+    await charge([9, '2030-01-02'], [4, '2030-01-22'])
+    expect(await usage()).toEqual([0, 13, 3])
+  })
+})
+
+test.each(Object.keys(stores))('an outage over the end of a window, on %s', async (name) => {
+  const make = {
+    memory: () => memoryStore(),
+    Redis: () => redisStore(sharedRedis(), { prefix: testPrefix() }),
+  }[name]
+  const store = failingStore(make as () => Store)
+  const window = { quota: 10, window: '2s', algorithm: 'fixed-window', overage: true }
+  const limiter = createLimiter({ limit: window, store, warnings: false } as never)
+  limiters.push(limiter)
+  await limiter.consume('acme')
+  store.down()
+  const alone = await Promise.all(
+    Array.from({ length: 20 }, async () => (await limiter.consume('acme')).allowed),
+  )
+  expect(alone).toEqual(alone.map(() => true))
+  // Another process would see that the window is over.
+  await new Promise((resolve) => setTimeout(resolve, 2100))
+  store.heal()
+  await eventually(async () => {
+    const { running, closed } = await limiter.usageOf('acme', { limit: '2-seconds' })
+    expect((running?.used ?? 0) + (closed?.used ?? 0)).toBeGreaterThanOrEqual(21)
+  })
+})
+
+function limitName(limit: object): string {
+  return 'algorithm' in limit ? '31-days' : 'month'
+}
