@@ -1,7 +1,7 @@
 import { GenerationalCache } from '../../base/caches.js'
 import { timingFor } from '../../base/clocks.js'
 import { toLimitSet, type LimitSet } from '../../plans/limit/limit-set.js'
-import { billedSet } from '../../plans/billed-set.js'
+import { billedSet, type BillingDay } from '../../plans/billed-set.js'
 import { countingTo, type Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
 import type { Feature, FeatureHost, ForgetReason } from '../../requests/feature.js'
@@ -33,6 +33,7 @@ interface NearLimitEvents {
 }
 
 const MOST_KEYS = 10_000
+const MOST_DAYS = 1000
 /** The most marks in memory. Beyond it, the one that was asked for longest ago is forgotten, and may be told again. */
 const MOST_OWN = 100_000
 /** A mark is believed for this long, in ms: another process may reset the subject, and the store may lose it. */
@@ -51,6 +52,8 @@ export class NearLimits implements Feature {
   readonly #own: ProcessStore | undefined
   /** By key and mark: until when a mark is known, in ms. Infinity: it was asked for. */
   readonly #known = new GenerationalCache<Map<string, number>>(MOST_KEYS)
+  /** One object for each day, so that stores prepare its limits once. */
+  readonly #days = new GenerationalCache<BillingDay>(MOST_DAYS)
 
   constructor(host: FeatureHost<NearLimitEvents>, { synchronous, testClock }: StoreAbilities) {
     this.#host = host
@@ -76,7 +79,7 @@ export class NearLimits implements Feature {
     // The calendar window in which it was used; a mark that comes later would be of the next one.
     const endsAt = limit.compiled.timeZone === undefined ? Infinity : own.at + own.reset
     for (const share of passed) {
-      const mark = markOf(request, part, { name: markName(part.limits, index, share), limit })
+      const mark = this.#markOf(request, part, { name: markName(part.limits, index, share), limit, endsAt })
       this.#mark(mark, part.key, endsAt, () => {
         // Lower ones are only marked, so that they are not told later.
         if (share === highest) this.#tell(part, limit, { share, used, quota: capacity })
@@ -106,6 +109,24 @@ export class NearLimits implements Feature {
       // The subject was reset meanwhile, or the mark is of the next window.
       if (isForgotten || outcome.at >= endsAt) this.#takeBack(refundOf(mark, outcome, 1))
     })
+  }
+
+  #markOf({ plan }: Request, part: Part, { name, limit, endsAt }: Mark): Request {
+    const { subject, shard, planName, place, onStoreFailure } = part
+    const { billing } = part.set
+    const key = markKey(part.key, name)
+    const ofLimit = markSetOf(limit)
+    const set = billing && endsAt < Infinity ? billedSet(ofLimit, this.#dayAt(endsAt, billing.day)) : ofLimit
+    const mark: Part = { key, set, cost: 1, subject, limits: [], planName, place, onStoreFailure, shard }
+    return { subject, plan, cost: 1, parts: [mark], limits: [], shard, grant: 'all' }
+  }
+
+  /** The billing day on which a window ends. The mark ends then, too, also if the customer's day was moved meanwhile. */
+  #dayAt(endsAt: number, { timeZone }: BillingDay): BillingDay {
+    const name = `${endsAt} ${timeZone}`
+    const day = this.#days.refresh(name) ?? { anchor: new Date(endsAt / 1000), timeZone }
+    this.#days.set(name, day)
+    return day
   }
 
   #send(mark: Request, onAnswer: (outcome: Outcome | undefined) => void): void {
@@ -146,15 +167,8 @@ export class NearLimits implements Feature {
 interface Mark {
   readonly name: string
   readonly limit: Limit
-}
-
-function markOf({ plan }: Request, part: Part, { name, limit }: Mark): Request {
-  const { subject, shard, planName, place, onStoreFailure } = part
-  const { billing } = part.set
-  const key = markKey(part.key, name)
-  const set = billing ? billedSet(markSetOf(limit), billing.day) : markSetOf(limit)
-  const mark: Part = { key, set, cost: 1, subject, limits: [], planName, place, onStoreFailure, shard }
-  return { subject, plan, cost: 1, parts: [mark], limits: [], shard, grant: 'all' }
+  /** When its window ends, in µs by the store's clock. */
+  readonly endsAt: number
 }
 
 const sets = new WeakMap<Limit, LimitSet>()

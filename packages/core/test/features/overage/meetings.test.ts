@@ -168,6 +168,36 @@ describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
     await eventually(() => expect(warned.toSorted()).toEqual(['cap', 'cap', 'month', 'month']))
   })
 
+  test('each window is warned of once, also when the billing day was moved', async () => {
+    const limits = [{ quota: 10, window: 'month' }]
+    const limiter = limiterOf({ plans: { pro: { limits, warnAt: [0.5] } }, defaultPlan: 'pro' } as never)
+    const heard: string[] = []
+    limiter.on(
+      'nearLimit',
+      ({ used }) => void heard.push(`${used} on ${new Date(clock.now).toJSON().slice(0, 10)}`),
+    )
+    const use = async (date: string, anchor: number, cost: number): Promise<void> => {
+      on(date)
+      await limiter.consume({ id: 'acme', anchor }, { cost })
+      // The mark is made behind the answer.
+      await limiter.peek('other')
+    }
+    await use('2030-01-20', 25, 1)
+    // Moved before the warning. This window still ends on the 25th.
+    await use('2030-01-21', 23, 5)
+    await eventually(() => expect(heard).toEqual(['6 on 2030-01-21']))
+    await use('2030-01-24', 23, 1)
+    await use('2030-01-24', 1, 1)
+    // A short window, of 3 units.
+    await use('2030-01-26', 1, 2)
+    await eventually(() => expect(heard.slice(1)).toEqual(['2 on 2030-01-26']))
+    await use('2030-02-01', 1, 1)
+    await use('2030-02-10', 15, 5)
+    await eventually(() => expect(heard.slice(2)).toEqual(['6 on 2030-02-10']))
+    await use('2030-03-02', 15, 3)
+    await eventually(() => expect(heard.slice(3)).toEqual(['3 on 2030-03-02']))
+  })
+
   test('with an override, a watched limit counts apart for subjects with a billing day, too', async () => {
     on('2030-02-10')
     const watched = { limits: { quota: 10, window: 'month', watch: 5 } }
