@@ -83,8 +83,17 @@ export interface Implementation<State, Params, Options = object, Name extends st
   load(state: State, last: number, now: number, params: Params): void
   /** The parameters for the state that was loaded, if they are not those of every subject. Called after `load`. */
   paramsFor?(state: State, params: Params): Params
-  /** A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now. */
-  fromPlain?(state: { readonly count: number }, last: number, params: Params): State | undefined
+  /**
+   * A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now.
+   *
+   * @param isBilled whether the window before that of now matters, too: with overage, it is billed
+   */
+  fromPlain?(
+    state: { readonly count: number },
+    last: number,
+    params: Params,
+    isBilled: boolean,
+  ): State | undefined
   /** Whether a state of a billing window still matters. Its limit can have the parameters of a subject without a billing day. */
   stillSays?(state: State, now: number, params: Params): boolean
   /**

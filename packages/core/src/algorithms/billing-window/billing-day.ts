@@ -48,9 +48,9 @@ export function billedTerms(
     timeZone: zone,
     paramsAt: paramsOf(
       calendar,
-      ([start0, start1, start2, start3], [, plainStart, plainEnd]) => ({
+      ([start0, start1, start2, start3], [plainBefore, plainStart, plainEnd]) => ({
         ...{ quota, start0, start1, start2, start3 },
-        ...{ otherId, plainStart, plainEnd },
+        ...{ otherId, plainStart, plainEnd, plainBefore },
       }),
       plain,
     ),

@@ -3,8 +3,8 @@
   law 5 (one truth) compares them. The end of the window is stored, so that a billing day that was moved takes effect at that end. What is
   left until the next one is a short window, with its share of the quota.
 
-  Params        quota, four starts in µs since 1970; then of the same limit for subjects without a billing day: state id, and the
-                beginning and end of its window
+  Params        quota, four starts in µs since 1970; then of the same limit for subjects without a billing day: state id, the
+                beginning and end of its window, and the beginning of the one before
   State         5 bytes: units used in the window; 7 bytes: its end in µs, 0 if there is none; 6 bytes: its length in µs; 6 bytes: the
                 length that it would have if it were not short, else 0
 ]]
@@ -21,7 +21,7 @@ local function share_of(whole, length, full)
 end
 
 -- Returns nil when now is outside the starts that were sent.
-function billing_window.prepare(quota, first, second, third, fourth, other_id, plain_start, plain_end)
+function billing_window.prepare(quota, first, second, third, fourth, other_id, plain_start, plain_end, plain_before)
   local starts, start, ends = { first, second, third, fourth }, nil, nil
   for i = 1, 3 do
     if now >= starts[i] and now < starts[i + 1] then
@@ -32,7 +32,7 @@ function billing_window.prepare(quota, first, second, third, fourth, other_id, p
   return {
     algorithm = billing_window, id = 0, waits = 0,
     starts = starts, quota = quota, whole = quota, calendar_start = start, calendar_ends = ends, window = third - second, longest = longest_of(third - second),
-    other_id = other_id, plain_start = plain_start, plain_end = plain_end,
+    other_id = other_id, plain_start = plain_start, plain_end = plain_end, plain_before = plain_before,
     count = 0, latest_count = 0,
   }
 end
@@ -51,9 +51,13 @@ function billing_window.load(limit, last, count, ends, length, full)
   limit.quota = limit.full == 0 and limit.whole or share_of(limit.whole, limit.ends - limit.start, limit.full)
 end
 
--- Loads a limit from the part that it had before the subject got a billing day. Returns whether that counts anything now.
+-- Loads a limit from the part that it had before the subject got a billing day. Returns whether that counts anything now. With overage,
+-- the window before is billed.
 function billing_window.load_plain(limit, last, count)
   local start, ends = limit.plain_start, limit.plain_end
+  if last < start then
+    start, ends = limit.overage and limit.plain_before or start, start
+  end
   if count == 0 or last < start then return false end
   billing_window.load(limit, last, count, ends, ends - start, 0)
   return true

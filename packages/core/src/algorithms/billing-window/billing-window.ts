@@ -24,10 +24,11 @@ export interface BillingWindowParams {
   readonly start1: number
   readonly start2: number
   readonly start3: number
-  /** The state id of the same limit for subjects without a billing day, and the beginning and end of its window. */
+  /** The state id of the same limit for subjects without a billing day, the beginning and end of its window, and of the one before. */
   readonly otherId: number
   readonly plainStart: number
   readonly plainEnd: number
+  readonly plainBefore: number
 }
 
 /** The stored window, and what `load` derives from it. */
@@ -68,7 +69,7 @@ export const billingWindow: Implementation<
   scale: (params, share) => ({ ...params, quota: shareOfUnits(params.quota, share) }),
 
   code: 7,
-  wire: ['quota', 'start0', 'start1', 'start2', 'start3', 'otherId', 'plainStart', 'plainEnd'],
+  wire: ['quota', 'start0', 'start1', 'start2', 'start3', 'otherId', 'plainStart', 'plainEnd', 'plainBefore'],
 
   create: () => ({
     count: 0,
@@ -169,9 +170,11 @@ export const billingWindow: Implementation<
   // It also says when the next window begins.
   unitsIn: ({ count, end }) => Math.max(count, end > 0 ? 1 : 0),
   stateOf: (count) => ({ ...billingWindow.create(), count }),
-  fromPlain({ count }, last, { plainStart, plainEnd }) {
-    if (count === 0 || last < plainStart) return undefined
-    return { ...billingWindow.create(), count, end: plainEnd, length: plainEnd - plainStart }
+  fromPlain({ count }, last, { plainBefore, plainStart, plainEnd }, isBilled) {
+    const isOver = last < plainStart
+    if (count === 0 || (isOver && !(isBilled && last >= plainBefore))) return undefined
+    const [start, end] = isOver ? [plainBefore, plainStart] : [plainStart, plainEnd]
+    return { ...billingWindow.create(), count, end, length: end - start }
   },
   // Until then, it says when the next window begins.
   stillSays: ({ end }, now, params) => end + longestOf(params) > now,

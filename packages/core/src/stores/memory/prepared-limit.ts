@@ -190,7 +190,7 @@ export class PreparedLimit {
   /** A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now. */
   fromPlain({ state, last }: Pick<Part, 'state' | 'last'>, now: number): object | undefined {
     const params = this.#steady ?? this.#paramsAt(now)
-    return this.algorithm.fromPlain?.(state as { readonly count: number }, last, params)
+    return this.algorithm.fromPlain?.(state as { readonly count: number }, last, params, this.overage)
   }
 
   /** Begins afresh. */

@@ -168,6 +168,25 @@ describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
     await eventually(() => expect(warned.toSorted()).toEqual(['cap', 'cap', 'month', 'month']))
   })
 
+  test('the first billing day keeps the calendar month that is over for its invoice', async () => {
+    const limiter = limiterOf({ limit: { quota: 31, window: 'month', overage: true } })
+    on('2030-01-10')
+    await limiter.consume('acme', { cost: 40 })
+    on('2030-02-05')
+    const acme = { id: 'acme', anchor: 15 }
+    const january = { used: 40, over: 9, from: new Date('2030-01-01'), until: new Date('2030-02-01') }
+    const usage = async (): Promise<unknown> => limiter.usageOf(acme, { limit: 'month' })
+    expect(await usage()).toMatchObject({ closed: january })
+    // What is left until the day is a short month.
+    expect((await limiter.consume(acme, { cost: 3 })).limits).toMatchObject([{ quota: 14, used: 3 }])
+    expect(await usage()).toMatchObject({
+      running: { used: 3, from: new Date('2030-02-01'), until: new Date('2030-02-15') },
+      closed: january,
+    })
+    on('2030-02-20')
+    expect(await usage()).toMatchObject({ closed: { used: 3, until: new Date('2030-02-15') } })
+  })
+
   test('each window is warned of once, also when the billing day was moved', async () => {
     const limits = [{ quota: 10, window: 'month' }]
     const limiter = limiterOf({ plans: { pro: { limits, warnAt: [0.5] } }, defaultPlan: 'pro' } as never)

@@ -83,7 +83,7 @@ while at <= count do
     if not set then
       -- @include shared/general-of-one.lua
       decide_generally, set = decide_in_turn, make_set({ { limit }, ttl, false, false, false, { 1 } })
-      days, move = ARGV[14] and ARGV[14] ~= '' and billing_days(ARGV[14]), set_billing_day
+      days, move = ARGV[15] and ARGV[15] ~= '' and billing_days(ARGV[15]), set_billing_day
     end
     if days then move(set, days[at]) end
     decide_generally(set, keys[at], cost, left)

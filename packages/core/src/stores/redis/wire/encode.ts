@@ -253,7 +253,7 @@ function encodeBillingDay(set: LimitSet, nowMs: number): EncodedDay {
   const starts = billedPositions(set).map((at) => {
     const params = (set.limits[at - 1] as CompiledLimit).paramsAt(nowMs)
     const of = (name: string): number => Math.floor((params[name] as number) / 1000)
-    return [...['start0', 'start1', 'start2', 'start3'].map(of), of('plainStart'), of('plainEnd')]
+    return ['start0', 'start1', 'start2', 'start3', 'plainStart', 'plainEnd', 'plainBefore'].map(of)
   })
   const [from, until] = [starts.map((all) => [all[1], all[4]]), starts.map((all) => [all[2], all[5]])]
   const texts = starts.flat().map((ms) => ms.toString(36))

@@ -142,11 +142,11 @@ local function bill(set, limit)
   if not from then return end
   local _, _, ends = unpack_bytes(billing.packing, set.value, from)
   if not billing.still_says(ends, limit.third - limit.second) then return end
-  local id, other_id, starts, unbilled = limit.id, limit.other_id, limit.starts, {}
+  local id, other_id, starts, unbilled, before = limit.id, limit.other_id, limit.starts, {}, limit.algorithm.before(limit)
   for name, value in pairs(limit) do
     unbilled[name] = value
   end
-  for name, value in pairs(billing.prepare(limit.quota, starts[1], starts[2], starts[3], starts[4], id, limit.start, limit.ends)) do
+  for name, value in pairs(billing.prepare(limit.quota, starts[1], starts[2], starts[3], starts[4], id, limit.start, limit.ends, before)) do
     limit[name] = value
   end
   limit.id, limit.state_id, limit.unbilled, set.is_billed = other_id, other_id, unbilled, true

@@ -43,8 +43,8 @@ end
 
 -- Makes the limit at a position of a set. Returns nil if its calendar does not cover now.
 local function make_limit(set, i, list, with_force)
-  local name, id, a, b, c, d, e, f, g, h = unpack(list)
-  local limit = (algorithms[name] or algorithm_of(name, with_force)).prepare(a, b, c, d, e, f, g, h)
+  local name, id, a, b, c, d, e, f, g, h, k = unpack(list)
+  local limit = (algorithms[name] or algorithm_of(name, with_force)).prepare(a, b, c, d, e, f, g, h, k)
   if not limit then
     set.is_outside, limit = true, {}
   end
@@ -62,7 +62,7 @@ local function mark_lenient(set)
   end
 end
 
--- Reads when windows begin: for each key numbers in ms to the base 36, six for each limit with a billing day.
+-- Reads when windows begin: for each key numbers in ms to the base 36, seven for each limit with a billing day.
 local function billing_days(text)
   local days = {}
   for key in string.gmatch(text, '[^;]+') do
@@ -82,9 +82,9 @@ local function set_billing_day(set, numbers)
     local at = positions[n]
     local list = { unpack(lists[at]) }
     for i = 1, numbers and 4 or 0 do
-      list[3 + i] = numbers[6 * n - 6 + i]
+      list[3 + i] = numbers[7 * n - 7 + i]
     end
-    if numbers then list[9], list[10] = numbers[6 * n - 1], numbers[6 * n] end
+    if numbers then list[9], list[10], list[11] = numbers[7 * n - 2], numbers[7 * n - 1], numbers[7 * n] end
     make_limit(set, at, list)
   end
   mark_lenient(set)
