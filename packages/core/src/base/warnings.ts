@@ -23,7 +23,7 @@ export const WARNING_CODES = {
   TOLLGATE_LIMITS:
     'Subjects have so many different own limits that Tollgate compiles limits again and again.',
   TOLLGATE_PROCESSES:
-    'Several processes of a cluster (node:cluster, PM2) use the memory store, and each has separate counts.',
+    'Several processes of a cluster (node:cluster or PM2) use the memory store, and each has separate counts.',
   TOLLGATE_POLICY:
     "A function for onStoreFailure threw or returned no policy, so 'local' was used. At most once a minute.",
   TOLLGATE_LISTENER: 'An event listener threw or rejected. At most once a minute.',

@@ -95,6 +95,8 @@ export interface HttpLimiter<Req, Res> {
   readonly limiter: Limiter
   /** Whether subjects are client addresses only, so that a decision needs no authentication. */
   readonly isByAddress: boolean
+  /** Whether subjects can be known by more than their address. */
+  readonly knowsWho: boolean
   /**
    * Decides a request: true to continue, false if it was answered with a denial or its client has left. If `identify`,
    * `cost`, `skip` or another function from the options throws, this throws or rejects with the same error.

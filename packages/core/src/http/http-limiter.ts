@@ -58,6 +58,7 @@ interface Origin<Req> {
 class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
   readonly limiter: Limiter
   readonly isByAddress: boolean
+  readonly knowsWho: boolean
   readonly #adapter: HttpAdapter<Req, Res>
   readonly #options: RateLimitOptions<Req, Res>
   readonly #warn: Warn
@@ -99,7 +100,8 @@ class RequestLimiter<Req extends object, Res> implements HttpLimiter<Req, Res> {
     this.#shedder = createShedder(adapter, options.shed, this.limiter)
     this.#warn = internalsOf(this.limiter).warn
     this.#limitOf = limitFunction<Req>(options)
-    this.isByAddress = isByAddress(identify)
+    this.knowsWho = !isByAddress(identify)
+    this.isByAddress = !this.knowsWho && !this.#limitOf
     this.#identity = watchIdentity(adapter, identify, this.limiter)
     const scope = scopeOptions(options)
     this.#consumer = Object.keys(scope).length > 0 ? this.limiter.scope(scope) : this.limiter

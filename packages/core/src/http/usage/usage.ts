@@ -101,7 +101,7 @@ function httpOf<Req extends object, Res>(
     throw ConfigError.wrong('usage(limit)', source, 'what rateLimit returned, or { limiter, identify }')
   }
   const http = made ?? createHttpLimiter(adapter, source as UsageRouteOptions<Req, Res>)
-  if (!http.isByAddress) return http
+  if (http.knowsWho) return http
   const problem =
     'clients are known by their address only, which anybody can share: give identify a function that finds who asks'
   throw new ConfigError('usage(limit)', problem)

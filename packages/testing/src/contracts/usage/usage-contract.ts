@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  byIp,
   createLimiter,
   memoryStore,
   type Limiter,
@@ -354,6 +355,14 @@ export function usageContract(
         usage: { limiter, identify: () => Promise.reject(new Error('no database')) },
       })
       expect((await ask(broken, 'acme')).status).toBe(500)
+    })
+
+    test('limits by address are refused, also those that a function gives', async () => {
+      const limiter = limiterOf({ plans: undefined, defaultPlan: undefined, limit: '5/min' } as never)
+      for (const more of [{}, { limit: () => '3/min' }])
+        expect(() => make({ limiter, identify: byIp(), ...more } as never)).toThrow(
+          'clients are known by their address only',
+        )
     })
 
     test.each([
