@@ -37,10 +37,13 @@ export async function look(request: Request, host: LookHost): Promise<Omit<Look,
   const shown = decision.block ? withoutBlocks(request) : request
   const shownVerdicts = shown === request ? verdicts : await askAll(shown, host)
   const states = toLimitStatesOfAll(shown, shownVerdicts)
-  const named = shown.parts.flatMap(({ limits }) => limits.filter(({ observes }) => !observes))
+  // A subject with a billing day has a time zone of its own, which its set knows.
+  const timeZones = shown.parts.flatMap(({ limits, set }) =>
+    limits.flatMap(({ observes }, i) => (observes ? [] : [set.limits[i]?.timeZone])),
+  )
   return {
     decision,
-    limits: states.map((state, i) => ({ ...state, timeZone: named[i]?.compiled.timeZone })),
+    limits: states.map((state, i) => ({ ...state, timeZone: timeZones[i] })),
     atMs: Math.floor((shownVerdicts[0]?.outcome?.at ?? Date.now() * 1000) / 1000),
   }
 }

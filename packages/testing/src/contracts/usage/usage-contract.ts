@@ -213,6 +213,19 @@ export function usageContract(
       expect((await reportFor(url)).limits.map(({ quota }) => quota)).toEqual([100, 1000])
     })
 
+    test('the page says times in the time zone of the customer', async () => {
+      const limiter = limiterOf()
+      // More than a week away: shorter waits are no dates.
+      const anchor = ((new Date().getUTCDate() + 9) % 28) + 1
+      const acme = { id: 'acme', plan: 'free', anchor, timeZone: 'Asia/Tokyo' }
+      const url = await start({ usage: { limiter, identify: () => acme } })
+      await limiter.consume(acme)
+      const page = await (await ask(url, undefined, HTML)).text()
+      const [, month = ''] = /1,000 a month<([^]*?)<\/li>/.exec(page) ?? []
+      expect(month).toMatch(new RegExp(`more on ${anchor} \\w+ \\d{4}, 00:00 \\(Asia/Tokyo\\)`))
+      expect(page).toMatch(/As of [^<]* \(Asia\/Tokyo\)/)
+    })
+
     test('an override of any subject is told', async () => {
       const limiter = limiterOf()
       const url = await start({
