@@ -1,57 +1,10 @@
 import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import {
-  byIp,
-  createLimiter,
-  memoryStore,
-  type Limiter,
-  type LimiterOptions,
-  type RateLimitOptions,
-  type Subject,
-  type UsageReport,
-  type UsageRouteOptions,
-} from '@tollgate/core'
+import { memoryStore } from '@tollgate/core'
 import { failingStore } from '@tollgate/core/testing'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Served } from '../../served.ts'
-import type { AnyRequest } from '../adapter-contract.ts'
-
-/** An application whose route `/usage` shows usage. */
-export interface ServedUsage {
-  /** The middleware of all routes but this one. Default: none. */
-  readonly limit?: RateLimitOptions<AnyRequest, never>
-  /** Default: what the middleware knows. */
-  readonly usage?: UsageRouteOptions<AnyRequest, never>
-}
-
-/** Makes a framework's handler for usage of any source. */
-export type MakeUsage = (source: never) => unknown
-
-const schema = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../../../../docs/reference/usage.schema.json'), 'utf8'),
-) as object
-const isReport = new Ajv2020({ strict: true, validateFormats: false }).compile(schema)
-
-const identify = ({ headers }: AnyRequest): Subject | undefined => {
-  const id = headers['x-user']
-  return id === undefined ? undefined : { id: String(id), plan: String(headers['x-plan'] ?? 'free') }
-}
-const HTML = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
-const PRIVATE = 'private, no-store'
-
-const plans = {
-  free: ['100/min', '1000/month'],
-  over: { limits: { quota: 3, window: 'month', overage: true } },
-  busy: ['10/min', '5 concurrent'],
-  staff: 'unlimited',
-  banned: 'blocked',
-  '<i>&"': { limits: { quota: 5, window: 'min', name: '<script>alert(1)</script>' } },
-} as const
-
-/** As a user's `identify`, with less of its types. */
-type Who = UsageRouteOptions<AnyRequest, never>['identify']
+import { HTML, identify, PRIVATE, usageBench, type MakeUsage, type ServedUsage } from './usage-bench.ts'
+import { usageOfWhom } from './usage-of-whom.ts'
 
 /** What customers are told of their usage, over real HTTP. Call it once for each framework. */
 export function usageContract(
@@ -59,40 +12,9 @@ export function usageContract(
   serve: (app: ServedUsage) => Promise<Served>,
   make: MakeUsage,
 ): void {
+  usageOfWhom(name, serve, make)
   describe(`usage: ${name}`, () => {
-    const served: Served[] = []
-    const limiters: Limiter[] = []
-    afterEach(async () => {
-      for (const app of served.splice(0)) await app.close()
-      for (const limiter of limiters.splice(0)) await limiter.close()
-    })
-
-    const limiterOf = (options: Partial<LimiterOptions> = {}): Limiter => {
-      const limiter = createLimiter({
-        plans,
-        defaultPlan: 'free',
-        warnings: false,
-        ...options,
-      } as LimiterOptions)
-      limiters.push(limiter)
-      return limiter
-    }
-    const start = async (app: ServedUsage): Promise<string> => {
-      const one = await serve(app)
-      served.push(one)
-      return one.url
-    }
-    const begin = async (limiter: Limiter = limiterOf()): Promise<string> =>
-      start({ limit: { limiter, identify } as RateLimitOptions<AnyRequest, never> })
-    const ask = async (url: string, user?: string, more: Record<string, string> = {}): Promise<Response> =>
-      fetch(`${url}usage`, { headers: { ...(user !== undefined && { 'x-user': user }), ...more } })
-    const reportFor = async (...given: Parameters<typeof ask>): Promise<UsageReport> => {
-      const answer = await ask(...given)
-      const said = (await answer.json()) as UsageReport
-      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json'])
-      expect([isReport(said), isReport.errors]).toEqual([true, null])
-      return said
-    }
+    const { limiterOf, start, begin, ask, reportFor } = usageBench(serve)
 
     test('each customer is told of its own limits, and asking takes no units', async () => {
       const url = await begin()
@@ -122,65 +44,6 @@ export function usageContract(
       expect(headers.get('ratelimit')).toBeNull()
     })
 
-    test('nobody is told of an address: 401, also where identify counts by it', async () => {
-      const url = await begin()
-      const answers = [await ask(url), await ask(url, '')]
-      const byAddress = await start({
-        usage: { limiter: limiterOf(), identify: () => ({ id: '192.0.2.1', kind: 'ip', plan: 'free' }) },
-      })
-      for (const answer of [...answers, await ask(byAddress, 'acme')]) {
-        expect([answer.status, answer.headers.get('cache-control')]).toEqual([401, PRIVATE])
-        expect(answer.headers.get('content-type')).toBe('application/problem+json')
-        expect(await answer.json()).toMatchObject({ status: 401, title: 'Unauthorized' })
-      }
-    })
-
-    test('asking more than 60 times a minute is refused, for that customer alone', async () => {
-      const url = await begin()
-      let answered = 0
-      let refused: Response | undefined
-      // A slow machine gets some of the units back meanwhile.
-      while (!refused && answered < 1000) {
-        const answer = await ask(url, 'acme')
-        if (answer.status === 429) refused = answer
-        else answered += 1
-      }
-      expect(answered).toBeGreaterThanOrEqual(60)
-      expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-      expect(refused?.headers.get('cache-control')).toBe(PRIVATE)
-      expect((await ask(url, 'other')).status).toBe(200)
-      const { limits } = await limiters[0]!.peek({ id: 'acme', plan: 'free' })
-      expect(limits.map(({ used }) => used)).toEqual([0, 0])
-    })
-
-    test('all routes of a limiter share that', async () => {
-      const limiter = limiterOf()
-      const urls = [await begin(limiter), await begin(limiter)]
-      for (const url of urls) {
-        let answered = 0
-        while (answered < 1000 && (await ask(url, 'acme')).status === 200) answered += 1
-        if (url === urls[1]) expect(answered).toBeLessThan(60)
-      }
-    })
-
-    test('who only writes an address, as some proxies do, is nobody', async () => {
-      const url = await start({
-        usage: { limiter: limiterOf(), identify: ((req) => identify(req)?.id) as Who },
-      })
-      for (const user of ['203.0.113.9', '203.0.113.9:4711', '[2001:db8::1]:4711', '2001:db8::1'])
-        expect([user, (await ask(url, user)).status]).toEqual([user, 401])
-      expect((await ask(url, 'acme')).status).toBe(200)
-    })
-
-    test('lists: one that is blocked, and one without limits', async () => {
-      const lists = { blockList: ['abuser'], allowList: ['staff'] }
-      const limit = { limiter: limiterOf(), identify, ...lists } as RateLimitOptions<AnyRequest, never>
-      const url = await start({ limit })
-      expect(await reportFor(url, 'abuser')).toEqual({ limits: [], blocked: { until: null } })
-      expect(await reportFor(url, 'staff')).toEqual({ limits: [] })
-      expect((await reportFor(url, 'acme')).limits).toHaveLength(2)
-    })
-
     test('while denials block a customer, what it has used stays what it is', async () => {
       const blockAfter = { denials: 2, within: '1min', for: ['5min'] }
       const month = { quota: 1000, window: 'month', overage: true }
@@ -197,43 +60,6 @@ export function usageContract(
         { used: 2, remaining: 998, over: 0 },
       ])
       expect(Date.parse(String(blocked?.until))).toBeGreaterThan(Date.now())
-    })
-
-    test('limits that a function gives to an address in front are not those of the customer', async () => {
-      const limiter = limiterOf()
-      const url = await start({
-        usage: {
-          ...{ limiter, limit: () => '3/min' },
-          identify: () => [
-            { id: '192.0.2.1', kind: 'ip' },
-            { id: 'acme', plan: 'free' },
-          ],
-        },
-      } as never)
-      expect((await reportFor(url)).limits.map(({ quota }) => quota)).toEqual([100, 1000])
-    })
-
-    test('the page says times in the time zone of the customer', async () => {
-      const limiter = limiterOf()
-      // More than a week away: shorter waits are no dates.
-      const anchor = ((new Date().getUTCDate() + 9) % 28) + 1
-      const acme = { id: 'acme', plan: 'free', anchor, timeZone: 'Asia/Tokyo' }
-      const url = await start({ usage: { limiter, identify: () => acme } })
-      await limiter.consume(acme)
-      const page = await (await ask(url, undefined, HTML)).text()
-      const [, month = ''] = /1,000 a month<([^]*?)<\/li>/.exec(page) ?? []
-      expect(month).toMatch(new RegExp(`more on ${anchor} \\w+ \\d{4}, 00:00 \\(Asia/Tokyo\\)`))
-      expect(page).toMatch(/As of [^<]* \(Asia\/Tokyo\)/)
-    })
-
-    test('an override of any subject is told', async () => {
-      const limiter = limiterOf()
-      const url = await start({
-        usage: { limiter, identify: () => ['user', { id: 'org', plan: 'over', label: 'org' }] },
-      } as never)
-      const { until } = await limiter.override('org', { factor: 2, for: '1h' })
-      const { override, limits } = await reportFor(url)
-      expect([override, limits[2]?.quota]).toEqual([{ until: until.toISOString() }, 6])
     })
 
     test('metrics count no request of those who ask', async () => {
@@ -316,29 +142,6 @@ export function usageContract(
       expect(await reportFor(url, 'acme', { 'x-plan': 'banned' })).toMatchObject({ blocked: { until: null } })
     })
 
-    test('several subjects, a group and stacked limits, without the name of the plan', async () => {
-      const limiter = limiterOf()
-      const url = await start({
-        usage: {
-          ...{ limiter, group: 'exports', stacked: { daily: '30/day' }, namePlan: false },
-          identify: () => [
-            { id: 'user-1', plan: 'free' },
-            { id: 'org', plan: 'over', label: 'org' },
-            { id: '192.0.2.1', kind: 'ip' },
-          ],
-        },
-      })
-      await limiter.scope({ group: 'exports' }).consume({ id: 'user-1', plan: 'free' })
-      const { limits, ...rest } = await reportFor(url)
-      expect(rest).toEqual({})
-      expect(limits.map((one) => [one.name, one.used])).toEqual([
-        ['minute', 1],
-        ['month', 1],
-        ['org.month', 0],
-        ['daily.day', 0],
-      ])
-    })
-
     test('limits that are no plan have no name', async () => {
       const limiter = limiterOf({ plans: undefined, defaultPlan: undefined, limit: '5/min' } as never)
       const url = await start({ usage: { limiter, identify: () => 'acme' } })
@@ -368,14 +171,6 @@ export function usageContract(
         usage: { limiter, identify: () => Promise.reject(new Error('no database')) },
       })
       expect((await ask(broken, 'acme')).status).toBe(500)
-    })
-
-    test('limits by address are refused, also those that a function gives', async () => {
-      const limiter = limiterOf({ plans: undefined, defaultPlan: undefined, limit: '5/min' } as never)
-      for (const more of [{}, { limit: () => '3/min' }])
-        expect(() => make({ limiter, identify: byIp(), ...more } as never)).toThrow(
-          'clients are known by their address only',
-        )
     })
 
     test.each([
