@@ -16,7 +16,7 @@ interface Size {
 
 /** The most that a package may have: about a twentieth above what it has, with room for its texts. A larger one needs a reason. */
 const BUDGET: Readonly<Record<string, Size>> = {
-  core: { packed: 1540, unpacked: 5500, files: 495 },
+  core: { packed: 1560, unpacked: 5570, files: 495 },
   express: { packed: 13, unpacked: 38, files: 13 },
   fastify: { packed: 32, unpacked: 112, files: 21 },
   koa: { packed: 14, unpacked: 43, files: 13 },
