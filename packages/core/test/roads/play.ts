@@ -1,5 +1,5 @@
 // Plays one schedule on one road, and compares every answer with the oracle.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import type { Consumer, Decision, Store, Subject } from '../../src/index.js'
 import { BillActs } from './bill-acts.js'
 import { Flights } from './flights.js'
@@ -24,6 +24,9 @@ type Burst = Extract<Act, { what: 'burst' }>
 
 /** On roads of several steps: the time for units of a denied request to go back. It really takes far less. */
 const SETTLES_WITHIN_MS = 30_000
+
+/** A request that ends is reported 5 ms later. */
+const REPORTED_WITHIN_MS = 8
 
 export class Play {
   readonly processes: Process[]
@@ -87,6 +90,11 @@ export class Play {
   async run(): Promise<void> {
     for (const { gapUs, act } of this.#schedule.steps) {
       if (this.leases && this.#road.sendsClock && gapUs > 0) await untilIdle(this.processes)
+      if (this.#hasFlights && this.#road.reportsFirst && gapUs !== 0) {
+        // Timers fire in their order, however late: that of the report is due before.
+        await sleep(REPORTED_WITHIN_MS)
+        await turn()
+      }
       this.advance(gapUs)
       this.#road.onStep?.()
       await this.#perform(act)

@@ -21,6 +21,8 @@ export interface Road extends Circumstances {
    * it back for the server.
    */
   readonly sendsClock?: boolean
+  /** Whether requests that end are reported before the clock moves on, as memory is told of them at once. */
+  readonly reportsFirst?: boolean
   /** Called before each step. */
   readonly onStep?: () => void
   /** Opens what a schedule counts in. Returns what makes a store for each process, all on the same counts. */

@@ -79,25 +79,23 @@ export class NearLimits implements Feature {
     // The calendar window in which it was used; a mark that comes later would be of the next one.
     const endsAt = limit.compiled.timeZone === undefined ? Infinity : own.at + own.reset
     for (const share of passed) {
-      const mark = this.#markOf(request, part, { name: markName(part.limits, index, share), limit, endsAt })
-      this.#mark(mark, part.key, endsAt, () => {
+      const key = markKey(part.key, markName(part.limits, index, share))
+      this.#mark({ key, request, part, limit, endsAt }, () => {
         // Lower ones are only marked, so that they are not told later.
         if (share === highest) this.#tell(part, limit, { share, used, quota: capacity })
       })
     }
   }
 
-  /**
-   * Marks a share, unless that is known to be done. Calls `onFirst` if no process had marked it.
-   *
-   * @param endsAt when its window ends, in µs by the store's clock
-   */
-  #mark(mark: Request, subjectKey: string, endsAt: number, onFirst: () => void): void {
-    const { key } = mark.parts[0] as Part
+  /** Marks a share, unless that is known to be done. Calls `onFirst` if no process had marked it. */
+  #mark(given: Mark, onFirst: () => void): void {
+    const { key, endsAt } = given
+    const subjectKey = given.part.key
     const known = this.#known.refresh(subjectKey) ?? new Map<string, number>()
     if ((known.get(key) ?? 0) > this.#now()) return
     known.set(key, Infinity)
     this.#known.set(subjectKey, known)
+    const mark = this.#requestFor(given)
     this.#send(mark, (outcome) => {
       const [answer] = outcome?.limits ?? []
       // Without an answer, the next request tries again.
@@ -111,10 +109,9 @@ export class NearLimits implements Feature {
     })
   }
 
-  #markOf({ plan }: Request, part: Part, { name, limit, endsAt }: Mark): Request {
+  #requestFor({ key, request: { plan }, part, limit, endsAt }: Mark): Request {
     const { subject, shard, planName, place, onStoreFailure } = part
     const { billing } = part.set
-    const key = markKey(part.key, name)
     const ofLimit = markSetOf(limit)
     const set = billing && endsAt < Infinity ? billedSet(ofLimit, this.#dayAt(endsAt, billing.day)) : ofLimit
     const mark: Part = { key, set, cost: 1, subject, limits: [], planName, place, onStoreFailure, shard }
@@ -164,8 +161,11 @@ export class NearLimits implements Feature {
   }
 }
 
+/** The mark of a share, and what passed it. */
 interface Mark {
-  readonly name: string
+  readonly key: string
+  readonly request: Request
+  readonly part: Part
   readonly limit: Limit
   /** When its window ends, in µs by the store's clock. */
   readonly endsAt: number

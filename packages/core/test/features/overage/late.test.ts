@@ -1,24 +1,14 @@
 // Units that are counted after the window in which they were used (law 11): what `local` let in before the end of a month is billed
 // with it. The same numbers on memory and on Redis.
 import { eventually, testPrefix } from '@tollgate/testing'
-import { createLimiter, memoryStore, redisStore, type Limiter, type Store } from '../../../src/index.js'
+import { createLimiter, memoryStore, redisStore, type Store } from '../../../src/index.js'
 import { failingStore } from '../../../src/testing.js'
 import type { ChargeRequest, Outcome, StoreRequest } from '../../../src/stores/contract.js'
 import { closeBenches, sharedRedis } from '../../support/benches.js'
+import { clock, datedStores, on } from '../../support/dated-stores.js'
+import { closesWithTest } from '../../support/faults.js'
 
-const clock = { now: 0 }
-const now = (): number => clock.now
-const limiters: Limiter[] = []
-afterEach(async () => {
-  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
-})
 afterAll(closeBenches)
-
-const stores: Readonly<Record<string, () => Store>> = {
-  memory: () => memoryStore({ now }),
-  Redis: () => redisStore(sharedRedis(), { prefix: testPrefix(), now }),
-}
-const on = (date: string): void => void (clock.now = Date.parse(date))
 
 const FIXED = { quota: 10, window: '31d', algorithm: 'fixed-window', overage: true }
 
@@ -31,12 +21,12 @@ const cases: Readonly<Record<string, Case>> = {
   'a billing day': { limit: { quota: 10, window: 'month', overage: true }, anchor: 1 },
 }
 
-describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
+describe.each(Object.entries(datedStores))('on %s', (_, makeStore) => {
   const make = ({ limit, anchor }: Case) => {
     const store = makeStore()
     const asked = jest.spyOn(store, 'consume')
     const limiter = createLimiter({ limit, store, warnings: false, deadlineMs: 30_000 } as never)
-    limiters.push(limiter)
+    closesWithTest(limiter)
     const acme = { id: 'acme', ...(anchor && { anchor }) }
     /** Charges units as used at a time. */
     const charge = async (...used: (readonly [units: number, at: string])[]): Promise<void> => {
@@ -103,7 +93,7 @@ describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
   })
 })
 
-test.each(Object.keys(stores))('an outage over the end of a window, on %s', async (name) => {
+test.each(Object.keys(datedStores))('an outage over the end of a window, on %s', async (name) => {
   const make = {
     memory: () => memoryStore(),
     Redis: () => redisStore(sharedRedis(), { prefix: testPrefix() }),
@@ -111,7 +101,7 @@ test.each(Object.keys(stores))('an outage over the end of a window, on %s', asyn
   const store = failingStore(make as () => Store)
   const window = { quota: 10, window: '2s', algorithm: 'fixed-window', overage: true }
   const limiter = createLimiter({ limit: window, store, warnings: false } as never)
-  limiters.push(limiter)
+  closesWithTest(limiter)
   await limiter.consume('acme')
   store.down()
   const alone = await Promise.all(

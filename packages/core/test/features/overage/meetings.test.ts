@@ -1,36 +1,16 @@
 // Where overage, top-ups, billing days, rules and limits that observe meet. On memory and on Redis.
 import { eventually, testPrefix } from '@tollgate/testing'
-import {
-  createLimiter,
-  memoryStore,
-  redisStore,
-  type Limiter,
-  type LimiterOptions,
-  type Store,
-} from '../../../src/index.js'
+import { createLimiter, redisStore, type Limiter, type LimiterOptions } from '../../../src/index.js'
 import { closeBenches, sharedRedis } from '../../support/benches.js'
+import { clock, datedStores, on } from '../../support/dated-stores.js'
+import { closesWithTest } from '../../support/faults.js'
 
-const clock = { now: 0 }
-const now = (): number => clock.now
-const limiters: Limiter[] = []
-afterEach(async () => {
-  await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
-})
 afterAll(closeBenches)
 
-const stores: Readonly<Record<string, () => Store>> = {
-  memory: () => memoryStore({ now }),
-  Redis: () => redisStore(sharedRedis(), { prefix: testPrefix(), now }),
-}
-
-const on = (date: string): void => void (clock.now = Date.parse(date))
-
-describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
+describe.each(Object.entries(datedStores))('on %s', (_, makeStore) => {
   const limiterOf = (options: Partial<LimiterOptions>): Limiter => {
     const all = { store: makeStore(), denials: false, warnings: false, deadlineMs: 30_000, ...options }
-    const limiter = createLimiter(all as LimiterOptions)
-    limiters.push(limiter)
-    return limiter
+    return closesWithTest(createLimiter(all as LimiterOptions))
   }
 
   test('a window that began while the limit only observed has not paid the units of top-ups again', async () => {
@@ -187,6 +167,20 @@ describe.each(Object.entries(stores))('on %s', (_, makeStore) => {
     expect(await usage()).toMatchObject({ closed: { used: 3, until: new Date('2030-02-15') } })
   })
 
+  test('no request gets a place in a short month that it does not fit', async () => {
+    const limits = [{ quota: 10, window: 'month' }]
+    const limiter = limiterOf({
+      plans: { pro: { limits, wait: { maxDelay: '10s' } } },
+      defaultPlan: 'pro',
+    } as never)
+    on('2030-01-20')
+    await limiter.consume({ id: 'acme', anchor: 25 }, { cost: 10 })
+    on('2030-01-24T23:59:55Z')
+    // From the 25th to the 26th there is one unit.
+    const { allowed, retryAfterMs } = await limiter.consume({ id: 'acme', anchor: 26 }, { cost: 5 })
+    expect([allowed, retryAfterMs]).toEqual([false, 86_405_000])
+  })
+
   test('each window is warned of once, also when the billing day was moved', async () => {
     const limits = [{ quota: 10, window: 'month' }]
     const limiter = limiterOf({ plans: { pro: { limits, warnAt: [0.5] } }, defaultPlan: 'pro' } as never)
@@ -278,7 +272,7 @@ test.each(['none', 'override', 'scale'])(
       warnings: false,
       deadlineMs: 30_000,
     })
-    limiters.push(limiter)
+    closesWithTest(limiter)
     if (rule === 'override') await limiter.override('acme', { factor: 2, for: '100d' })
     if (rule === 'scale') await limiter.scale('pro', 2, { for: '100d' })
     await limiter.consume('acme', { cost: 25 })

@@ -1,4 +1,4 @@
-import { MOST_UNITS, type Usage } from '../../../algorithms/implementation.js'
+import { unitsThatFit, type Usage } from '../../../algorithms/implementation.js'
 import type { AnyImplementation } from '../../../algorithms/registry.js'
 import type { Params } from '../../../plans/limit/limit-set.js'
 import type { CountedWindow } from '../../account.js'
@@ -36,10 +36,10 @@ export function withLate(
     : [oldest, oldest + lengthUs]
   const { startUs, endUs, units: counted, over } = closed ?? { startUs: start, endUs: end, units: 0, over: 0 }
   const own = late.filter(({ at }) => at >= startUs && (isByCalendar || at < endUs))
-  const units = own.reduce((sum, one) => sum + one.units, 0)
-  if (units === 0) return undefined
+  const sum = own.reduce((all, one) => all + one.units, 0)
+  if (sum === 0) return undefined
+  const units = unitsThatFit(sum, counted)
   const whole = (params['whole'] as number | undefined) ?? quota
   const slack = over > 0 ? 0 : Math.max(whole - counted, 0)
-  const all = { units: Math.min(counted + units, MOST_UNITS), startUs, endUs }
-  return toClosed(all, Math.min(over + Math.max(units - slack, 0), MOST_UNITS))
+  return toClosed({ units: counted + units, startUs, endUs }, over + Math.max(units - slack, 0))
 }

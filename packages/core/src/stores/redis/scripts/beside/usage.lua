@@ -28,7 +28,7 @@ local function close(set)
         if account[n].id == id then table.remove(account, n) end
       end
       account[#account + 1] = {
-        id = id, says = pack_bytes('>I6', floor(closed.start / 1000)), kind = CLOSED, limit = limit.id, time = closed.ends,
+        id = id, says = pack_bytes('>I6', closed.start / 1000), kind = CLOSED, limit = limit.id, time = closed.ends,
         left = closed.units, used = closed.over, ends = after_window(limit), order = #account + 1,
       }
     end
@@ -53,6 +53,8 @@ local function closed_of(set, limit)
   return kept and (not is_recent or is_recent(limit, kept.ends)) and kept or nil
 end
 
+-- @include shared/units-that-fit.lua
+
 -- Adds units that were used in a window that is over to what that counted: they are billed with it.
 local function close_late(set, limit, used)
   local algorithm, closed = limit.algorithm, closed_of(set, limit)
@@ -62,7 +64,7 @@ local function close_late(set, limit, used)
   for i = 2, #used, 2 do oldest = min(oldest, now - used[i]) end
   if oldest == bound then return end
   if closed then
-    start, ends = floor(closed.start / 1000) * 1000, closed.ends
+    start, ends = closed.start, closed.ends
   elseif algorithm.before then
     start, ends = algorithm.before(limit)
   else
@@ -76,8 +78,9 @@ local function close_late(set, limit, used)
   closed = closed or { units = 0, over = 0 }
   local quota = limit.whole or limit.pots and limit.pots.base or limit.quota
   local slack = closed.over > 0 and 0 or max(quota - closed.units, 0)
+  units = units_that_fit(units, closed.units)
   limit.closed, set.closes = {
-    units = min(closed.units + units, 2 ^ 40 - 1), over = min(closed.over + max(units - slack, 0), 2 ^ 40 - 1), start = start, ends = ends,
+    units = closed.units + units, over = closed.over + max(units - slack, 0), start = floor(start / 1000) * 1000, ends = ends,
   }, true
 end
 
@@ -87,6 +90,6 @@ local function usage_of(set, limit)
   local closed = closed_of(set, limit)
   local over = limit.overage and units and (limit.pots and over_of or limit.algorithm.over)(limit) or 0
   local usage = { units or 0, over, start or 0, ends or 0, 0, 0, 0, 0 }
-  if closed then usage[5], usage[6], usage[7], usage[8] = closed.units, closed.over, floor(closed.start / 1000) * 1000, closed.ends end
+  if closed then usage[5], usage[6], usage[7], usage[8] = closed.units, closed.over, closed.start, closed.ends end
   return usage
 end

@@ -114,7 +114,7 @@ local function find_closed(set)
       local kept = set.account and accounts.kept(set, limit)
       -- Units that were counted late are in what is kept.
       if not kept or kept.ends ~= ends then kept = nil end
-      limit.closed, set.closes = kept or { units = units, over = max(units - quota - (limit.paid or 0), 0), start = start, ends = ends }, true
+      limit.closed, set.closes = kept or { units = units, over = max(units - quota - (limit.paid or 0), 0), start = floor(start / 1000) * 1000, ends = ends }, true
     end
   end
 end
