@@ -120,11 +120,11 @@ export interface Implementation<State, Params, Options = object, Name extends st
   /** The window of now, if it has begun. Set together with `over`, and called after `load`, as is `closed`. */
   running?(state: State, params: Params): WindowUnits | undefined
   /**
-   * The window in which units were counted last, if it is over, and its quota.
+   * The window in which units were counted last, if it is over.
    *
    * @param last the time of the last write, in µs
    */
-  closed?(state: State, last: number, params: Params): (WindowUnits & { readonly quota: number }) | undefined
+  closed?(state: State, last: number, params: Params): WindowUnits | undefined
   /** Whether no whole window has passed since the end of one. Left out, as is `before`: windows do not follow one another. */
   isRecent?(endUs: number, now: number, params: Params): boolean
   /** The beginning and end of the window before that of now; undefined if it is not known. */

@@ -77,7 +77,10 @@ export interface Usage {
   readonly quota: number
   /** The window of now. Left out: it begins with the next request. */
   readonly running?: PeriodUsage
-  /** The latest window before it in which anything was used. Only for limits with `overage`, and until the next window is over. */
+  /**
+   * The window before it, if anything was used in it on a plan whose limit has `overage`, and until the next window is over. `over` is by the
+   * quota of that plan, whatever plan the subject has now.
+   */
   readonly closed?: PeriodUsage
 }
 

@@ -38,8 +38,9 @@ export interface CountedWindow {
 }
 
 /**
- * What a limit has counted: in the window of now, if it has begun, and in the latest window before it in which there was anything. A store
- * keeps that one only for limits with `overage`, for a window.
+ * What a limit has counted: in the window of now, if it has begun, and in the window before it if a limit with `overage` counted units in that
+ * one. A store keeps this for a window, with the units beyond the quota that they were counted with: the subject can be on another plan by
+ * now.
  */
 export interface LimitUsage {
   readonly running?: CountedWindow | undefined

@@ -5,6 +5,7 @@ import {
   type LimitOutcome,
   type LimitSet,
   type Outcome,
+  type Store,
   type StoreRequest,
 } from '@tollgate/core/store'
 import { asks, refunds, type Broken, type Fault } from './fault.js'
@@ -180,6 +181,21 @@ const ofTopUps = (change: (entry: AccountEntry, request: AccountRequest) => Part
 
 const HOUR_US = 3_600_000_000
 
+/** Tells no closed window once a request came with limits that have no overage. */
+function forgettingClosed(inner: Store): Partial<Store> {
+  let forgets = false
+  const isWithout = ({ grant, parts }: StoreRequest): boolean =>
+    grant === 'all' && parts.some(({ set }) => !set.isLenient)
+  return {
+    consume(batch) {
+      if (batch.some(isWithout)) forgets = true
+      return asks(inner, batch).map(({ usage, ...outcome }) =>
+        usage ? { ...outcome, usage: forgets ? { running: usage.running } : usage } : outcome,
+      )
+    },
+  }
+}
+
 export const faultsOfAccounts: readonly Fault[] = [
   ['a repeated entry counts again', bookingAgain('repeated'), [/an id counts once/]],
   [
@@ -252,6 +268,7 @@ export const faultsOfAccounts: readonly Fault[] = [
     }),
     [/usage of a limit/],
   ],
+  ['a plan without overage forgets the window before', forgettingClosed, [/usage of a limit/]],
   ['a top-up has no units', notBooking('topUp'), [/after the quota/, /next window/, /ends first/]],
   ['top-ups are not told', topUpTold(() => ({ toppedUp: undefined })), [/after the quota/, /ends first/]],
   [

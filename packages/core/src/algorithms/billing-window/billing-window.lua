@@ -89,11 +89,10 @@ local counter = billing_window
 
 -- @include algorithms/calendar-window/calendar-window.common.lua
 
--- The window in which units were counted last, if it is over. Then also its quota.
+-- The window in which units were counted last, if it is over.
 function billing_window.closed(limit)
-  local units, ends, length, full = limit.latest_count, limit.stored_ends, limit.stored_length, limit.stored_full
-  if units == 0 or ends == 0 or ends > now then return nil end
-  return units, ends - length, ends, full == 0 and limit.whole or share_of(limit.whole, length, full)
+  local units, ends = limit.latest_count, limit.stored_ends
+  if units > 0 and ends > 0 and ends <= now then return units, ends - limit.stored_length, ends end
 end
 
 function billing_window.left(limit)

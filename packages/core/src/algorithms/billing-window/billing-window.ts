@@ -136,10 +136,9 @@ export const billingWindow: Implementation<
 
   running: ({ countNow, startNow, endNow }) => ({ units: countNow, startUs: startNow, endUs: endNow }),
 
-  closed({ count, end, length, full, now }, _, { quota, whole = quota }) {
+  closed({ count, end, length, now }) {
     if (count === 0 || end === 0 || end > now) return undefined
-    const ofWindow = full === 0 ? whole : shortQuota(whole, length, full)
-    return { units: count, quota: ofWindow, startUs: end - length, endUs: end }
+    return { units: count, startUs: end - length, endUs: end }
   },
 
   isRecent,

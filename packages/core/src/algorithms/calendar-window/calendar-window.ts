@@ -106,7 +106,7 @@ export const calendarWindow: Implementation<
   closed({ count, startNow }, last, params) {
     const [startUs, endUs] = windowAt(last, params)
     const isKnown = count > 0 && last < startNow && endUs > 0
-    return isKnown ? { units: count, quota: params.quota, startUs, endUs } : undefined
+    return isKnown ? { units: count, startUs, endUs } : undefined
   },
 
   isRecent,

@@ -92,10 +92,10 @@ export const fixedWindow: Implementation<
     return countNow === 0 ? undefined : { units: countNow, startUs, endUs: startUs + windowUs }
   },
 
-  closed({ now, countNow, latestAge, latestCount }, _, { quota, windowUs }) {
+  closed({ now, countNow, latestAge, latestCount }, _, { windowUs }) {
     const startUs = now - latestAge
     if (countNow > 0 || latestCount === 0) return undefined
-    return { units: latestCount, quota, startUs, endUs: startUs + windowUs }
+    return { units: latestCount, startUs, endUs: startUs + windowUs }
   },
 
   wait(state, cost, { quota, windowUs }) {

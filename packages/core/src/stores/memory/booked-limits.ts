@@ -1,13 +1,24 @@
 import { NEVER, type Usage } from '../../algorithms/implementation.js'
 import type { AccountEntry, Booked, CountedWindow } from '../account.js'
 import type { Outcome, SubRequest } from '../contract.js'
-import { type Account, type BookableEntry, book, closedOf, NO_ACCOUNT, withClosed } from './beside/account.js'
+import {
+  type Account,
+  type BookableEntry,
+  book,
+  hasBookings,
+  isBookedOn,
+  NO_ACCOUNT,
+} from './beside/account.js'
+import { closedOf, closingOf, withClosed, withLate, withOpen } from './beside/billed-windows.js'
 import { LoadedLimits } from './loaded-limits.js'
 import type { PreparedLimit } from './prepared-limit.js'
 
 /** The limits of one subject with what was booked on them. */
 export class BookedLimits extends LoadedLimits {
   protected account: Account = NO_ACCOUNT
+  /** Windows that are over, and are not yet kept as such. */
+  #closing: Account = NO_ACCOUNT
+  #now = 0
 
   /**
    * A top-up may end while the client waits for another limit. Then its limit makes the client wait, too.
@@ -38,7 +49,7 @@ export class BookedLimits extends LoadedLimits {
   /** Adds the top-ups of an account to the limits. */
   protected attach(account: Account, now: number): void {
     this.account = account
-    if (account.length === 0) return
+    if (!hasBookings(account)) return
     for (const limit of this.limits) limit.attach(account, now)
     for (const limit of this.limits) limit.payWith(this.limits)
   }
@@ -46,37 +57,22 @@ export class BookedLimits extends LoadedLimits {
   /** The account with what the limits have used of it. */
   protected settledAccount(): Account {
     const { account } = this
-    if (account.length === 0) return account
+    if (!hasBookings(account)) return account
     return this.limits.reduce((settled, limit) => limit.settled(settled), account)
   }
 
-  protected readClosed(): void {
-    for (const limit of this.limits) {
-      limit.readClosed(this.account)
-      // Units that were counted late are in what is kept.
-      const kept = limit.closed && closedOf(this.account, limit, this.#nthOf(limit))
-      if (kept && kept.endUs === limit.closed?.endUs) limit.closed = kept
-    }
+  /** Finds windows that are over. Called once all is loaded. */
+  protected readClosed(now: number): void {
+    const { account } = this
+    this.#now = now
+    this.#closing = account.length === 0 ? NO_ACCOUNT : closingOf(account, this.limits, now)
   }
 
-  /** Whether a limit has closed a window since it was written. */
-  protected get hasClosed(): boolean {
-    for (const { closed } of this.limits) if (closed) return true
-    return false
-  }
-
-  /** The account as it is kept: with what limits counted in windows that are over. */
-  protected accountToKeep(now: number): Account {
-    let account = this.settledAccount()
+  /** The account as it is kept: with the windows that limits with overage count in, and counted in before. */
+  protected accountToKeep(): Account {
+    let account = withClosed(this.settledAccount(), this.#closing)
     for (const limit of this.limits) {
-      const { closed, keptId } = limit
-      if (!closed) continue
-      account = withClosed(
-        account,
-        closed,
-        { keptId, windowUs: windowOf(limit), nth: this.#nthOf(limit) },
-        now,
-      )
+      if (limit.overage || account.length > 0) account = withOpen(account, limit, this.#now)
     }
     return account
   }
@@ -89,33 +85,27 @@ export class BookedLimits extends LoadedLimits {
     return { booked: 'repeated', usage: { running: limit.running(), closed: this.#closedOf(limit) } }
   }
 
-  /** What a limit counted in its latest window that is over. */
   #closedOf(limit: PreparedLimit): CountedWindow | undefined {
-    if (limit.closed) return limit.closed
-    const before = closedOf(this.account, limit, this.#nthOf(limit))
-    return before && limit.isRecent(before.endUs) !== false ? before : undefined
+    const isBeside = ({ overage, keptId }: PreparedLimit): boolean => overage && keptId === limit.keptId
+    if (!limit.overage && this.limits.some(isBeside)) return undefined
+    return closedOf(this.account, this.#closing, limit)
   }
 
   override force(used: readonly (readonly Usage[])[]): number[] {
     for (const [i, limit] of this.limits.entries()) {
       const own = used[i] ?? []
-      if (limit.overage && own.length > 0) limit.closeLate(own, this.#closedOf(limit))
+      if (!limit.overage || own.length === 0) continue
+      const late = withLate(this.#closedOf(limit), own, limit, this.#now)
+      if (late) this.#closing = [...this.#closing.filter(({ id }) => id !== late.id), late]
     }
     return super.force(used)
   }
 
-  /** How many limits with overage of its window are in front of it. */
-  #nthOf(limit: PreparedLimit): number {
-    const before = this.limits.slice(0, this.limits.indexOf(limit))
-    return before.filter(({ overage, keptId }) => overage && keptId === limit.keptId).length
-  }
-
   #book(entry: BookableEntry, now: number): Booked {
     const limit = this.limits[entry.limit] as PreparedLimit
-    const { keptId, overage } = limit
-    const windowUs = windowOf(limit)
-    const { booked, account } = book(this.settledAccount(), entry, { keptId, windowUs, overage }, now)
+    const { booked, account } = book(this.settledAccount(), entry, limit, now)
     if (booked !== 'booked') return booked
+    const { keptId } = limit
     // All limits of this window count the same units.
     const isOfWindow = (one: PreparedLimit): boolean => one.keptId === keptId
     for (const one of this.limits) {
@@ -126,7 +116,8 @@ export class BookedLimits extends LoadedLimits {
       else own.take(state, 0, ofOne)
     }
     if (entry.kind === 'penalty') this.account = account
-    else this.#reattach(account, now, entry.kind === 'renewal' ? keptId : undefined)
+    else if (entry.kind === 'topUp') this.#reattach(account, now, undefined)
+    else this.#reattach(withoutOpen(account, limit), now, keptId)
     return booked
   }
 
@@ -142,7 +133,7 @@ export class BookedLimits extends LoadedLimits {
   }
 }
 
-/** How long the window of a limit is, in µs. */
-function windowOf({ algorithm, params }: PreparedLimit): number {
-  return algorithm.windowUs?.(params) ?? algorithm.countsForUs(params)
+/** What was counted before a renewal is not billed. */
+function withoutOpen(account: Account, limit: PreparedLimit): Account {
+  return account.filter((entry) => entry.kind !== 'open' || !isBookedOn(entry, limit))
 }

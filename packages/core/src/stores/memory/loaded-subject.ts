@@ -76,7 +76,7 @@ export class LoadedSubject extends BookedLimits {
         if (more & MORE_LEASES) this.#loadLeases(id, page[at + LAST] as number, now)
         this.exists = true
         this.loadDenials(more & MORE_DENIALS ? livingRecord(records.denials.get(id), now) : undefined)
-        if (set.isLenient) this.readClosed()
+        this.readClosed(now)
         return
       }
     }
@@ -84,7 +84,7 @@ export class LoadedSubject extends BookedLimits {
     this.exists = false
     this.loadDenials(undefined)
     this.#loadNew(now)
-    if (set.isLenient) this.readClosed()
+    this.readClosed(now)
   }
 
   /** What the limits count in if the subject had a billing day. */
@@ -122,14 +122,16 @@ export class LoadedSubject extends BookedLimits {
     if (id === NONE || records.sets[id] !== this.#set) return this.#writeAnew(id, now)
     const page = records.page(id)
     const at = records.at(id)
+    const account = this.accountToKeep()
+    const more = page[at + MORE] as number
     const isPlain =
-      (page[at + MORE] as number) < MORE_LIMITS &&
+      (more & ~MORE_ACCOUNT) < MORE_LIMITS &&
       this.leases.length === 0 &&
       !this.denials &&
-      this.account.length === 0 &&
-      !this.hasClosed
+      (account.length === 0 ? more < MORE_ACCOUNT : account === records.accounts.get(id))
     if (!isPlain) return this.#writeAnew(id, now)
     this.#store(id, page, at, now)
+    if (account.length > 0) this.#keepAccount(id, page, at)
     records.use(id, now)
   }
 
@@ -192,12 +194,12 @@ export class LoadedSubject extends BookedLimits {
     const ends = [...parts.map((part) => part.ends), merged?.ends ?? 0, endOf(this.leases) + this.#keptUs]
     page[at + EXPIRES] = Math.max(page[at + EXPIRES] as number, ...ends)
     this.#keepDenials(id, page, at)
-    this.#keepAccount(id, page, at, now)
+    this.#keepAccount(id, page, at)
   }
 
   /** Keeps what was booked, with what the limits have used of it. */
-  #keepAccount(id: number, page: Float64Array, at: number, now: number): void {
-    const account = this.accountToKeep(now)
+  #keepAccount(id: number, page: Float64Array, at: number): void {
+    const account = this.accountToKeep()
     if (account.length === 0) return
     this.#records.accounts.set(id, account)
     page[at + MORE] = (page[at + MORE] as number) | MORE_ACCOUNT

@@ -1,13 +1,12 @@
 import { NEVER } from '../../algorithms/implementation.js'
-import type { LimitAnswer, Packing, QuickRequest, Usage } from '../../algorithms/implementation.js'
+import type { LimitAnswer, Packing, QuickRequest, WindowUnits } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import { keptId, type CompiledLimit, type Params } from '../../plans/limit/limit-set.js'
 import type { SlotHolder } from '../contract.js'
 import type { CountedWindow } from '../account.js'
-import { type Account, paidOn, Pots, renewedAt, toClosed, withoutPaid } from './beside/account.js'
+import { type Account, Pots, renewedAt, withoutPaid } from './beside/account.js'
 import { heldUntil, leasedOf, NO_LEASES, type Ended, type LeaseBook } from './beside/lease-book.js'
 import type { Part } from './records.js'
-import { withLate } from './beside/late-usage.js'
 import { openingOf } from './beside/level-openings.js'
 import type { Opening } from './beside/place-line.js'
 
@@ -37,6 +36,8 @@ export class PreparedLimit {
   readonly packing: Packing<object, Params> | undefined
   /** Where its numbers begin among those of the set. */
   readonly first: number
+  /** How many limits with overage of its window are in front of it: each exceeds its quota by other units. */
+  readonly nth: number
   /** The state of the subject that is being decided. */
   state: object
   params: Params = {}
@@ -53,11 +54,13 @@ export class PreparedLimit {
   renewedAtUs = 0
   #now = 0
   #last = 0
-  /** With overage: what it counted in its latest window, if that is over. */
-  closed: CountedWindow | undefined
   #book: LeaseBook = NO_LEASES
 
-  constructor(limit: CompiledLimit, first: number, behindMs: () => number) {
+  constructor(
+    limit: CompiledLimit,
+    { first, nth }: Pick<PreparedLimit, 'first' | 'nth'>,
+    behindMs: () => number,
+  ) {
     const { algorithm, stateId, isSteady, ttlMs, observes = false, overage = false } = limit
     this.algorithm = implementations[algorithm]
     this.isInFlight = this.algorithm.inFlight === true
@@ -73,6 +76,7 @@ export class PreparedLimit {
     this.#steady = isSteady ? limit.paramsAt(0) : undefined
     this.packing = this.algorithm.packing
     this.first = first
+    this.nth = nth
     this.state = this.spare = this.algorithm.create()
   }
 
@@ -110,16 +114,13 @@ export class PreparedLimit {
       if (other.keptId === this.keptId && other.#pots) this.#pots?.payWith(other.#pots)
   }
 
-  /** Finds what it counted in its latest window, if that is over. Called once all is loaded. */
-  readClosed(account: Account): void {
-    if (!this.overage) return
-    const params = this.#paramsOfPlan()
-    const closed = this.algorithm.closed?.(this.state, this.#last, params)
-    this.closed = undefined
-    if (!closed) return
+  /** The latest window in which it counted units, if that is over, but not for a whole window. */
+  closedWindow(): WindowUnits | undefined {
+    const closed = this.algorithm.closed?.(this.state, this.#last, this.params)
+    if (!closed) return undefined
     // A window that the next request begins is not over before it has begun: the latest one is kept for as long as it was.
-    if (!(this.isRecent(closed.endUs) ?? this.#now < 2 * closed.endUs - closed.startUs)) return
-    this.closed = toClosed(closed, Math.max(closed.units - closed.quota - paidOn(account, this), 0))
+    const isRecent = this.isRecent(closed.endUs) ?? this.#now < 2 * closed.endUs - closed.startUs
+    return isRecent ? closed : undefined
   }
 
   /** Whether no whole window has passed since the end of one; undefined where windows begin with requests. */
@@ -127,10 +128,12 @@ export class PreparedLimit {
     return this.algorithm.isRecent?.(endUs, this.#now, this.params)
   }
 
-  /** Counts units that were used in a window that is over. Until then, that counted `closed`. */
-  closeLate(used: readonly Usage[], closed: CountedWindow | undefined): void {
-    const { algorithm, state, params, planQuota: quota } = this
-    this.closed = withLate(closed, used, { algorithm, state, params, quota, now: this.#now }) ?? this.closed
+  /** When the window of now began, and the one before it; undefined where windows begin with requests. */
+  windowsNow(): { readonly startUs: number; readonly before: readonly [number, number] } | undefined {
+    const { algorithm, state, params } = this
+    if (!algorithm.before) return undefined
+    const before = algorithm.before(state, params) ?? [Infinity, Infinity]
+    return { startUs: algorithm.running?.(state, params)?.startUs ?? 0, before }
   }
 
   /** What it counts in the window of now. */
@@ -169,6 +172,17 @@ export class PreparedLimit {
     const { algorithm, state, params } = this
     const reset = algorithm.wait(state, algorithm.remaining(state, params) + 1, params)
     return reset > 0 ? heldUntil(this.#book, this.stateId, this.#now + reset, this.#now) : 0
+  }
+
+  /** That of a whole window, if this one is short. */
+  get wholeQuota(): number {
+    return (this.params['whole'] as number | undefined) ?? this.planQuota
+  }
+
+  /** How long its window is, in µs. */
+  get windowUs(): number {
+    const { algorithm, params } = this
+    return algorithm.windowUs?.(params) ?? algorithm.countsForUs(params)
   }
 
   /** Its quota without top-ups, if its window is short. */

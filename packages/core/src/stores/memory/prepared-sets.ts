@@ -1,4 +1,4 @@
-import type { LimitSet } from '../../plans/limit/limit-set.js'
+import { keptId, type CompiledLimit, type LimitSet } from '../../plans/limit/limit-set.js'
 import { PreparedLimit } from './prepared-limit.js'
 
 export interface PreparedSet {
@@ -33,8 +33,10 @@ export class PreparedSets {
 
 function prepareSet(set: LimitSet, behindMs: () => number): PreparedSet {
   let size = 0
-  const limits = set.limits.map((compiled) => {
-    const limit = new PreparedLimit(compiled, size, behindMs)
+  const limits = set.limits.map((compiled, i) => {
+    const isSame = (one: CompiledLimit): boolean => one.overage === true && keptId(one) === keptId(compiled)
+    const nth = set.limits.slice(0, i).filter(isSame).length
+    const limit = new PreparedLimit(compiled, { first: size, nth }, behindMs)
     size += limit.packing?.size ?? 0
     return limit
   })

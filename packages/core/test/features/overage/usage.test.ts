@@ -7,6 +7,7 @@ import {
   type Limiter,
   type LimiterOptions,
   type Store,
+  type Subject,
 } from '../../../src/index.js'
 import { closeBenches, redisOfAnotherProcess, sharedRedis } from '../../support/benches.js'
 import { asyncStore } from '../../support/stores.js'
@@ -36,10 +37,12 @@ const MONTH = { quota: 5, window: 'month', overage: true } as const
 const asked = { limit: 'month' } as const
 const [JANUARY, FEBRUARY, MARCH] = [0, 1, 2].map((month) => new Date(Date.UTC(2026, month)))
 
-describe.each<[string, () => Store]>([
+const STORES: [string, () => Store][] = [
   ['memory', () => memoryStore({ now })],
   ['Redis', () => redisStore(sharedRedis(), { prefix: testPrefix(), now })],
-])('%s', (_, newStore) => {
+]
+
+describe.each(STORES)('%s', (_, newStore) => {
   test('the running month, then the closed one, to the unit', async () => {
     const limiter = make({ limit: MONTH }, newStore())
     const january = { from: JANUARY, until: FEBRUARY }
@@ -167,6 +170,101 @@ describe.each<[string, () => Store]>([
       "limit: 'minute' has no windows that begin and end",
     )
     await expect(limiter.usageOf('' as never, asked)).rejects.toMatchObject({ code: 'ERR_TOLLGATE_SUBJECT' })
+  })
+})
+
+describe.each(STORES)('a change of plan at the end of the month: %s', (_, newStore) => {
+  const plans = {
+    ...{ free: '3/month', pro: MONTH, big: '20/month', blocked: 'blocked', minute: '9/min' },
+    basic: { limits: { ...MONTH, quota: 2 } },
+    capped: { limits: [MONTH, { ...MONTH, quota: 7, name: 'more' }] },
+  }
+  const on = (plan: keyof typeof plans, more: object = {}): Subject => ({ id: 'acme', plan, ...more })
+  const closedOf = async (limiter: Limiter, subject: Subject, limit = 'month'): Promise<unknown> =>
+    (await limiter.usageOf(subject, { limit })).closed
+  const january = { from: JANUARY, until: FEBRUARY }
+  const inFebruary = (): void => {
+    clock.now = Date.UTC(2026, 1, 3)
+  }
+
+  test.each(['free', 'basic', 'big', 'minute'] as const)(
+    'the month on the plan before is billed by its quota, whatever comes first on %s',
+    async (next) => {
+      const limiter = make({ plans, defaultPlan: 'free' }, newStore())
+      await limiter.consume(on('pro'), { cost: 8 })
+      inFebruary()
+      await limiter.consume(on(next))
+      await limiter.consume(on(next))
+      const closed = { used: 8, over: 3, ...january }
+      expect(await closedOf(limiter, on('pro'))).toEqual(closed)
+      // Without asking for the plan before, too.
+      if (next !== 'minute') expect(await closedOf(limiter, on(next))).toEqual(closed)
+      clock.now = Date.UTC(2026, 2, 1)
+      await limiter.consume(on(next))
+      // Of the months after it, those on a plan with overage are told.
+      const february = { used: 2, over: 0, from: FEBRUARY, until: MARCH }
+      expect(await closedOf(limiter, on('pro'))).toEqual(next === 'basic' ? february : undefined)
+    },
+  )
+
+  test('a downgrade within the month is billed for what was used before it', async () => {
+    const limiter = make({ plans, defaultPlan: 'free' }, newStore())
+    await limiter.consume(on('pro'), { cost: 8 })
+    expect((await limiter.consume(on('free'))).allowed).toBe(false)
+    inFebruary()
+    await limiter.consume(on('free'))
+    expect(await closedOf(limiter, on('free'))).toEqual({ used: 8, over: 3, ...january })
+  })
+
+  test('a plan whose quota covers what was used leaves nothing to be billed', async () => {
+    const limiter = make({ plans, defaultPlan: 'free' }, newStore())
+    await limiter.consume(on('pro'), { cost: 8 })
+    await limiter.consume(on('big'), { cost: 4 })
+    inFebruary()
+    await limiter.consume(on('big'))
+    expect(await closedOf(limiter, on('big'))).toEqual({ used: 12, over: 0, ...january })
+  })
+
+  test('two limits with overage of one month, each by its quota', async () => {
+    const limiter = make({ plans, defaultPlan: 'free' }, newStore())
+    await limiter.consume(on('capped'), { cost: 8 })
+    inFebruary()
+    await limiter.consume(on('free'))
+    expect(await closedOf(limiter, on('capped'))).toEqual({ used: 8, over: 3, ...january })
+    expect(await closedOf(limiter, on('capped'), 'more')).toEqual({ used: 8, over: 1, ...january })
+  })
+
+  test('an override that ended with the month, and what a top-up paid', async () => {
+    const limiter = make({ plans, defaultPlan: 'free' }, newStore())
+    await limiter.override(on('pro'), { factor: 2, until: FEBRUARY })
+    await limiter.topUp(on('pro'), { limit: 'month', units: 1, until: FEBRUARY, key: '1' })
+    await limiter.consume(on('pro'), { cost: 13 })
+    inFebruary()
+    await limiter.consume(on('free'))
+    expect(await closedOf(limiter, on('pro'))).toEqual({ used: 13, over: 2, ...january })
+  })
+
+  test('a customer with a billing day, whose month was short', async () => {
+    const limiter = make({ plans, defaultPlan: 'free' }, newStore())
+    await limiter.consume(on('pro', { anchor: 21 }), { cost: 8 })
+    clock.now = Date.UTC(2026, 0, 22)
+    await limiter.consume(on('pro', { anchor: 1 }), { cost: 4 })
+    inFebruary()
+    await limiter.consume(on('free', { anchor: 1 }))
+    // Eleven of 31 days: two of five units.
+    const closed = { used: 4, over: 2, from: new Date(Date.UTC(2026, 0, 21)), until: FEBRUARY }
+    expect(await closedOf(limiter, on('free', { anchor: 1 }))).toEqual(closed)
+    expect(await closedOf(limiter, on('pro', { anchor: 1 }))).toEqual(closed)
+  })
+
+  test('a renewal forgets what was used before it', async () => {
+    const limiter = make({ plans, defaultPlan: 'free' }, newStore())
+    await limiter.consume(on('pro'), { cost: 8 })
+    await limiter.renew(on('pro'), { limit: 'month', key: '1' })
+    await limiter.consume(on('free'), { cost: 2 })
+    inFebruary()
+    await limiter.consume(on('free'))
+    expect(await closedOf(limiter, on('pro'))).toBeUndefined()
   })
 })
 

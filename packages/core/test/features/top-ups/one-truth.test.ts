@@ -19,6 +19,7 @@ const plans = {
     ],
   },
   over: { limits: [{ quota: 5, window: 'h', algorithm: 'fixed-window', overage: true }] },
+  billed: { limits: [{ quota: 6, window: 'h', timeZone: 'UTC', name: 'hour', overage: true }, '900/d'] },
   blocking: {
     limits: [{ quota: 4, window: 'h', algorithm: 'fixed-window' }, '30/min'],
     blockAfter: { denials: 4, within: '10min', for: ['20min'] },
@@ -26,7 +27,7 @@ const plans = {
 } as const
 type PlanName = keyof typeof plans
 
-const plan = fc.constantFrom<PlanName>('hour', 'calendar', 'small', 'over', 'blocking', 'capped')
+const plan = fc.constantFrom<PlanName>('hour', 'calendar', 'small', 'over', 'blocking', 'capped', 'billed')
 const act = fc.oneof(
   {
     weight: 8,

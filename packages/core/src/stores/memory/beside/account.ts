@@ -1,17 +1,21 @@
 import { NEVER } from '../../../algorithms/implementation.js'
-import type { WindowUnits } from '../../../algorithms/implementation.js'
-import type { AccountEntry, Booked, CountedWindow } from '../../account.js'
+import type { AccountEntry, Booked } from '../../account.js'
 
 /** An entry as it is kept. Times are in µs. */
 export interface KeptEntry {
-  readonly kind: BookableEntry['kind'] | 'closed'
+  readonly kind: BookableEntry['kind'] | 'open' | 'closed'
   readonly id: string
   readonly says: string
   /** The id of its limit's state. */
   readonly keptId: number
-  /** When a top-up or a closed window ends, or when a renewal was. */
+  /** Of a window, as in PreparedLimit. */
+  readonly nth?: number | undefined
+  /** When a top-up or a window ends, or when a renewal was. */
   readonly atUs: number
-  /** Units left of a top-up, and units of it that the limit counts in its window. Of a closed window: its units, and those beyond the quota. */
+  /**
+   * Units left of a top-up, and units of it that the limit counts in its window. Of an open window: its quota, and 0. Of a closed one: its
+   * units, and those beyond the quota.
+   */
   readonly left: number
   readonly used: number
   /** When the entry is forgotten. */
@@ -47,7 +51,7 @@ export interface BookedIds {
   readonly otherId: number | undefined
 }
 
-function isBookedOn(entry: KeptEntry, { keptId, otherId }: BookedIds): boolean {
+export function isBookedOn(entry: KeptEntry, { keptId, otherId }: BookedIds): boolean {
   return entry.keptId === keptId || entry.keptId === otherId
 }
 
@@ -101,8 +105,13 @@ function paidUntil(endUs: number, { windowUs, overage }: BookedLimit): number {
   return overage ? endUs + 2 * Math.ceil(windowUs) : endUs
 }
 
+/** Whether an account has more than windows. */
+export function hasBookings(account: Account): boolean {
+  return account.some(isOfCaller)
+}
+
 function isOfCaller({ kind }: KeptEntry): boolean {
-  return kind !== 'closed'
+  return kind !== 'open' && kind !== 'closed'
 }
 
 /** A new window begins, in which top-ups have paid nothing yet. */
@@ -118,47 +127,6 @@ export function paidOn(account: Account, ids: BookedIds): number {
     account.filter((entry) => entry.kind === 'topUp' && isBookedOn(entry, ids)),
     'used',
   )
-}
-
-/** Keeps what a limit counted in its latest window that is over, for as long as a window lasts from now. */
-export function withClosed(
-  account: Account,
-  { units, over, startUs, endUs }: CountedWindow,
-  { keptId, windowUs, nth }: { readonly keptId: number; readonly windowUs: number; readonly nth: number },
-  now: number,
-): Account {
-  const id = closedId(keptId, nth)
-  const entry: KeptEntry = {
-    ...{ kind: 'closed', id, says: String(wholeMs(startUs)), keptId, atUs: endUs, left: units, used: over },
-    endsUs: now + Math.ceil(windowUs),
-  }
-  return [...account.filter((one) => one.id !== id), entry]
-}
-
-/** Each limit with overage of one window has an entry, since they exceed their quotas by other units. */
-function closedId(id: number, nth: number): string {
-  return `closed ${id} ${nth}`
-}
-
-/**
- * The latest window of a limit that is over, if it is kept.
- *
- * @param nth which of the limits with overage of its window it is, from 0
- */
-export function closedOf(account: Account, ids: BookedIds, nth: number): CountedWindow | undefined {
-  const entry = account.findLast((one) => isBookedOn(one, ids) && one.id === closedId(one.keptId, nth))
-  if (!entry) return undefined
-  const { left: units, used: over, atUs: endUs, says } = entry
-  return { units, over, startUs: Number(says), endUs }
-}
-
-/** A closed window as it is kept. */
-export function toClosed({ units, startUs, endUs }: WindowUnits, over: number): CountedWindow {
-  return { units, over, startUs: wholeMs(startUs), endUs }
-}
-
-function wholeMs(us: number): number {
-  return Math.floor(us / 1000) * 1000
 }
 
 /** A limit as its top-ups find it. */

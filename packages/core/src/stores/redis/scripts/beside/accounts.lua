@@ -8,15 +8,16 @@
   Entry         12 bytes: id; 6 bytes: a hash of what it says; 1 byte: kind; 4 bytes: id of its limit's state; 7 bytes: when a
                 top-up ends, or when a renewal was, in µs; 5 bytes: units left of a top-up; 5 bytes: units of it that the limit
                 counts in its window; 7 bytes: when the entry is forgotten, in µs
-  Closed        an entry that nobody booked, for the latest window of a limit with overage that is over. In place of the hash: its start
-                in ms; then its end; its units; and those beyond the quota
+  Open          an entry that nobody booked, for the window of now of a limit with overage: its end, and its quota as units left
+  Closed        the same for the window before it. In place of the hash: its start in ms; then its end; its units; and those beyond the
+                quota
 
   While a limit has a top-up, its `quota` is what it can count in this window, and `pots` says how that came about: `base`, the
   quota of the plan; `own`, how much the limit counts before top-ups pay, and `pays_from`, the smallest of its window's limits; `spent`, what those paid in this window that have ended
   since; `used` and `left` of all others; and in `list` what each of these has left and used, in the order in which they are used: those that end first.
 ]]
 local ENTRY_FORMAT, MOST_ENTRIES = '>c12c6I1I4I7I5I5I7', 64
-local TOP_UP, RENEWAL, PENALTY, CLOSED = 1, 2, 3, 4
+local TOP_UP, RENEWAL, PENALTY, CLOSED, OPEN = 1, 2, 3, 4, 5
 local BOOKED, REPEATED, OTHER_ENTRY, FULL, TOO_LATE = 1, 0, -1, -2, -3
 -- An id counts once for at least seven days.
 local KEPT_FOR, KEPT = 7 * 86400000000, IS_TEST and 3600 or 0
@@ -24,8 +25,9 @@ local KEPT_FOR, KEPT = 7 * 86400000000, IS_TEST and 3600 or 0
 -- Reads an account. Many requests of a call can be for one subject, and to read it again costs more than all else.
 local function read_account(set, text)
   if set.known and set.known.text == text then return set.known end
-  local entries, from, ends = {}, STATE_ID + 2, 0
-  for n = 1, string.byte(text, STATE_ID + 1) do
+  local count = string.byte(text, STATE_ID + 1)
+  local entries, from, ends, is_booked = {}, STATE_ID + 2, 0, false
+  for n = 1, count do
     local id, says, kind, limit, time, left, used, entry_ends = unpack_bytes(ENTRY_FORMAT, text, from)
     if entry_ends > now then
       entries[#entries + 1] = {
@@ -33,9 +35,11 @@ local function read_account(set, text)
         text = sub(text, from, from + ENTRY - 1),
       }
     end
+    is_booked = is_booked or kind < CLOSED
     ends, from = max(ends, entry_ends), from + ENTRY
   end
-  set.known = { text = text, entries = entries, ends = floor(ends / 1000000) }
+  ends = floor(ends / 1000000)
+  set.known = { text = text, entries = entries, ends = ends, is_booked = is_booked, is_whole = #entries == count }
   return set.known
 end
 
@@ -44,7 +48,7 @@ local function load_account(set, at)
   local size = STATE_ID + 1 + ENTRY * string.byte(set.value, at + STATE_ID)
   local account = read_account(set, sub(set.value, at, at + size - 1))
   set.account, set.account_size, set.account_ends = #account.entries > 0 and account.entries, size, account.ends
-  return at + size
+  return at + size, account.is_booked
 end
 
 local function change(set, entry, left, used)
@@ -105,11 +109,11 @@ local function begin_window(set, limit)
   pots.spent, pots.used = 0, 0
 end
 
--- Notes what top-ups have paid of what limits with overage counted last: all limits of a window forget it when that is over.
+-- Notes what top-ups have paid of what limits counted last: all limits of a window forget it when that is over.
 local function note_paid(set)
   for i = 1, #set do
     local limit, paid = set[i], 0
-    for n = 1, limit.overage and #set.account or 0 do
+    for n = 1, #set.account do
       local entry = set.account[n]
       if entry.kind == TOP_UP and is_on(entry, limit) then paid = paid + entry.used end
     end
@@ -272,10 +276,19 @@ local function settle(set)
   end
 end
 
+local function booked_by_callers(account)
+  local count = 0
+  for n = 1, #account do
+    if account[n].kind < CLOSED then count = count + 1 end
+  end
+  return count
+end
+
 -- Packs the account. Also returns when it ends, in seconds, and whether the value must live longer for it.
 local function pack_account(set)
   settle(set)
-  local account, ends = set.account, 0
+  local account, ends, known = set.account, 0, set.known
+  if known and known.entries == account and known.is_whole then return known.text, known.ends + KEPT, false end
   local pieces = { pack_bytes('>I4I1', ACCOUNT, #account) }
   for n = 1, #account do
     local entry = account[n]
@@ -284,16 +297,8 @@ local function pack_account(set)
     pieces[n + 1], ends = entry.text, max(ends, entry.ends)
   end
   ends = floor(ends / 1000000)
-  set.known = { text = concat(pieces), entries = account, ends = ends }
+  set.known = { text = concat(pieces), entries = account, ends = ends, is_booked = booked_by_callers(account) > 0, is_whole = true }
   return set.known.text, ends + KEPT, ends > set.account_ends and ends + KEPT > set.ends
-end
-
-local function booked_by_callers(account)
-  local count = 0
-  for n = 1, #account do
-    if account[n].kind ~= CLOSED then count = count + 1 end
-  end
-  return count
 end
 
 -- @include beside/usage.lua
@@ -317,7 +322,13 @@ local function book(set, entry)
     left = entry.kind == TOP_UP and entry.units or 0, used = 0, ends = ends, order = #account + 1,
   }
   set.account, set.has_account = account, true
-  if entry.kind == RENEWAL then detach(set) end
+  if entry.kind == RENEWAL then
+    detach(set)
+    -- What was counted before is not billed.
+    for n = #account, 1, -1 do
+      if account[n].kind == OPEN and is_on(account[n], limit) then table.remove(account, n) end
+    end
+  end
   -- All limits of this window count the same units.
   for i = 1, entry.kind == TOP_UP and 0 or #set do
     if set[i].id == limit.id and entry.kind == RENEWAL then algorithm.start(set[i]) end
@@ -332,5 +343,5 @@ end
 
 return {
   load = load_account, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
-  book = book, left_in = left_in, lengthen = lengthen, close = close, close_late = close_late, kept = kept_of, usage = usage_of,
+  book = book, left_in = left_in, lengthen = lengthen, find_closing = find_closing, keep_windows = keep_windows, close_late = close_late, usage = usage_of,
 }

@@ -1,4 +1,6 @@
--- What limits with overage counted in windows that are over, and what any limit counts. Part of accounts.lua, whose locals it uses.
+-- What limits with overage count in a window is billed, and what any limit counts. Part of accounts.lua, whose locals it uses. The account
+-- says of each window that runs what its quota is: OPEN. Once it is over, what exceeds that is kept, whatever plan the subject has by
+-- then: CLOSED. The twin of stores/memory/beside/billed-windows.ts: change both.
 
 -- When an entry of a limit is forgotten if it is kept for a window from now.
 local function after_window(limit)
@@ -6,51 +8,124 @@ local function after_window(limit)
   return now + ceil((algorithm.window_of or algorithm.counts_for)(limit))
 end
 
--- The id of the entry for a closed window. Each limit with overage of one window has an entry, since they exceed their quotas by other
--- units.
-local function closed_id(set, limit, id)
+-- Each limit with overage of one window has entries, since they exceed their quotas by other units. This says which of them it is.
+local function nth_of(set, limit)
   local nth = 0
   for i = 1, #set do
     if set[i] == limit then break end
     if set[i].overage and set[i].id == limit.id then nth = nth + 1 end
   end
-  return 'closed' .. pack_bytes('>I4I2', id, nth)
+  return nth
 end
 
--- Keeps what limits counted in their latest windows, which are over.
-local function close(set)
-  local account = { unpack(set.account or {}) }
-  for i = 1, #set do
-    local limit, closed = set[i], set[i].closed
-    if closed then
-      local id = closed_id(set, limit, limit.id)
-      for n = #account, 1, -1 do
-        if account[n].id == id then table.remove(account, n) end
+-- The latest entry of a kind about a limit, and its position.
+local function entry_of(entries, kind, limit, nth)
+  for n = entries and #entries or 0, 1, -1 do
+    local entry = entries[n]
+    if entry.kind == kind and is_on(entry, limit) and unpack_bytes('>I2', entry.id, 11) == nth then return entry, n end
+  end
+end
+
+local function closed_entry(id, limit_id, window, ends)
+  return {
+    id = id, says = pack_bytes('>I6', floor(window.start / 1000)), kind = CLOSED, limit = limit_id, time = window.ends,
+    left = window.units, used = window.over, ends = ends,
+  }
+end
+
+-- The latest window in which a limit counted units, if that is over, but not for a whole window.
+local function closed_window(limit)
+  local algorithm = limit.algorithm
+  local units, start, ends = algorithm.closed(limit)
+  if not units then return nil end
+  local is_recent = algorithm.is_recent
+  -- A window that the next request begins is not over before it has begun: the latest one is kept for as long as it was.
+  if is_recent and is_recent(limit, ends) or not is_recent and now < ends + limit.window then
+    return { units = units, start = start, ends = ends }
+  end
+end
+
+-- Finds windows that are over.
+local function find_closing(set)
+  for n = 1, #set.account do
+    local open, i = set.account[n], 1
+    if open.kind == OPEN then
+      while set[i] and not is_on(open, set[i]) do i = i + 1 end
+      local limit = set[i]
+      local window = limit and closed_window(limit)
+      if window then
+        window.over = max(window.units - open.left - (limit.paid or 0), 0)
+        set.closing = set.closing or {}
+        set.closing[#set.closing + 1] = closed_entry('closed' .. sub(open.id, 7), open.limit, window, after_window(limit))
       end
-      account[#account + 1] = {
-        id = id, says = pack_bytes('>I6', closed.start / 1000), kind = CLOSED, limit = limit.id, time = closed.ends,
-        left = closed.units, used = closed.over, ends = after_window(limit), order = #account + 1,
-      }
-    end
-  end
-  set.account, set.has_account = account, true
-end
-
--- The latest window of a limit that is over and kept.
-local function kept_of(set, limit)
-  for n = set.account and #set.account or 0, 1, -1 do
-    local entry = set.account[n]
-    if entry.kind == CLOSED and is_on(entry, limit) and entry.id == closed_id(set, limit, entry.limit) then
-      return { units = entry.left, over = entry.used, start = unpack_bytes('>I6', entry.says) * 1000, ends = entry.time }
     end
   end
 end
 
--- What a limit counted in its latest window that is over.
+-- A copy of the account, since it is known as it was read.
+local function copied_account(set)
+  set.account, set.has_account = { unpack(set.account or {}) }, true
+  return set.account
+end
+
+-- Keeps the windows that are over.
+local function close(set)
+  local account = copied_account(set)
+  for n = 1, #set.closing do
+    local closed = set.closing[n]
+    for m = #account, 1, -1 do
+      local id = account[m].id
+      if id == closed.id or id == 'opened' .. sub(closed.id, 7) then table.remove(account, m) end
+    end
+    account[#account + 1] = closed
+  end
+end
+
+-- Notes the quota of a limit in its window of now.
+local function open(set, limit)
+  local units, _, ends = limit.algorithm.running(limit)
+  local quota = limit.pots and limit.pots.base or limit.quota
+  if not limit.overage then
+    -- A plan that covers what was used in its window leaves nothing to be billed.
+    for n = 1, units ~= 0 and set.account and #set.account or 0 do
+      local entry = set.account[n]
+      if entry.kind == OPEN and entry.time > now and is_on(entry, limit) then change(set, entry, max(entry.left, quota), 0) end
+    end
+    return
+  end
+  local nth = nth_of(set, limit)
+  local known, at = entry_of(set.account, OPEN, limit, nth)
+  if known and known.time > now and known.left == quota or not units or units == 0 then return end
+  local account = copied_account(set)
+  if known then table.remove(account, at) end
+  account[#account + 1] = {
+    id = 'opened' .. pack_bytes('>I4I2', limit.id, nth), says = '000000', kind = OPEN, limit = limit.id, time = ends, left = quota, used = 0,
+    ends = now + set.lifetime,
+  }
+end
+
+-- Called before a set is saved that counts overage, or has an account.
+local function keep_windows(set)
+  if set.closing then close(set) end
+  for i = 1, #set do
+    local limit = set[i]
+    if limit.algorithm.running then open(set, limit) end
+  end
+end
+
+-- What was counted in the window before that of now, with overage. The limit can be of another plan, but the set has no limit with
+-- overage beside it.
 local function closed_of(set, limit)
-  if limit.closed then return limit.closed end
-  local kept, is_recent = kept_of(set, limit), limit.algorithm.is_recent
-  return kept and (not is_recent or is_recent(limit, kept.ends)) and kept or nil
+  for i = 1, limit.overage and 0 or #set do
+    if set[i].overage and set[i].id == limit.id then return nil end
+  end
+  local nth, is_recent = nth_of(set, limit), limit.algorithm.is_recent
+  local entry = entry_of(set.closing, CLOSED, limit, nth)
+  if not entry then
+    entry = entry_of(set.account, CLOSED, limit, nth)
+    if not entry or is_recent and not is_recent(limit, entry.time) then return nil end
+  end
+  return { units = entry.left, over = entry.used, start = unpack_bytes('>I6', entry.says) * 1000, ends = entry.time }
 end
 
 -- @include shared/units-that-fit.lua
@@ -79,9 +154,12 @@ local function close_late(set, limit, used)
   local quota = limit.whole or limit.pots and limit.pots.base or limit.quota
   local slack = closed.over > 0 and 0 or max(quota - closed.units, 0)
   units = units_that_fit(units, closed.units)
-  limit.closed, set.closes = {
-    units = closed.units + units, over = closed.over + max(units - slack, 0), start = floor(start / 1000) * 1000, ends = ends,
-  }, true
+  local window = { units = closed.units + units, over = closed.over + max(units - slack, 0), start = start, ends = ends }
+  local nth = nth_of(set, limit)
+  local _, at = entry_of(set.closing, CLOSED, limit, nth)
+  set.closing = set.closing or {}
+  set.closing[at or #set.closing + 1] =
+    closed_entry('closed' .. pack_bytes('>I4I2', limit.id, nth), limit.id, window, after_window(limit))
 end
 
 -- What a limit has counted: units, units beyond the quota, start and end of the window of now, and of the latest one that is over.

@@ -61,9 +61,9 @@ local function pack_behind(set, keep)
 end
 
 local function save_limits(set, key)
-  if set.closes then
+  if set.account or set.closing or set.counts_overage then
     accounts = accounts or make_accounts()
-    accounts.close(set)
+    accounts.keep_windows(set)
   end
   local keep, leases, others_end, ttl = keep_end(set), set.leases, 0, set.ttl
   local saved = pack_own(set)

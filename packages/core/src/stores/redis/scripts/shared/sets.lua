@@ -58,7 +58,7 @@ end
 local function mark_lenient(set)
   for i = 1, set.lenient and #set.lenient or 0 do
     local at = set.lenient[i]
-    if at > 0 then set[at].observes = true else set[-at].overage = true end
+    if at > 0 then set[at].observes = true else set[-at].overage, set.counts_overage = true, true end
   end
 end
 

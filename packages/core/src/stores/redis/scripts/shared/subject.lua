@@ -68,9 +68,9 @@ end
 -- Loads the account that begins at `at`. Returns where it ends.
 local function load_account(set, at)
   accounts, set.has_account = accounts or make_accounts(), true
-  at = accounts.load(set, at)
-  if set.account then accounts.attach(set) end
-  return at
+  local next, is_booked = accounts.load(set, at)
+  if is_booked and set.account then accounts.attach(set) end
+  return next
 end
 
 -- Loads what stands behind the parts of the set, which end before `at`: denials, the account, parts of other plans, and units
@@ -101,24 +101,6 @@ local function load_behind(set, at, last)
   end
 end
 
--- Finds what limits with overage counted in windows that are over.
-local function find_closed(set)
-  for i = 1, #set do
-    local limit = set[i]
-    local units, start, ends, quota
-    if limit.overage then units, start, ends, quota = limit.algorithm.closed(limit) end
-    local is_recent = limit.algorithm.is_recent
-    -- A window that the next request begins is not over before it has begun: the latest one is kept for as long as it was.
-    if units and (is_recent and is_recent(limit, ends) or not is_recent and now < ends + limit.window) then
-      quota = quota or limit.pots and limit.pots.base or limit.quota
-      local kept = set.account and accounts.kept(set, limit)
-      -- Units that were counted late are in what is kept.
-      if not kept or kept.ends ~= ends then kept = nil end
-      limit.closed, set.closes = kept or { units = units, over = max(units - quota - (limit.paid or 0), 0), start = floor(start / 1000) * 1000, ends = ends }, true
-    end
-  end
-end
-
 -- Forgets the subject that was loaded before.
 local function clear_set(set)
   if set.is_billed then parts.unbill(set) end
@@ -128,9 +110,9 @@ local function clear_set(set)
   if set.has_account then accounts.detach(set) end
   set.account, set.account_size, set.account_ends, set.has_account = false, 0, 0, false
   if set.leases then leasing.clear(set) end
-  set.closes = false
+  set.closing = nil
   for i = 1, set.lenient and #set or 0 do
-    set[i].would_wait, set[i].closed = 0, nil
+    set[i].would_wait = 0
   end
 end
 
@@ -165,7 +147,7 @@ local function load_limits(set, value)
   end
   set.behind = at
   if at <= #value then load_behind(set, at, last) end
-  if set.lenient then find_closed(set) end
+  if set.account then accounts.find_closing(set) end
 end
 
 -- @include shared/save.lua

@@ -1,0 +1,116 @@
+import { unitsThatFit, type Usage } from '../../../algorithms/implementation.js'
+import type { CountedWindow } from '../../account.js'
+import type { PreparedLimit } from '../prepared-limit.js'
+import { isBookedOn, paidOn, type Account, type KeptEntry } from './account.js'
+
+/**
+ * What limits with overage count in a window is billed. So the account says of each window that runs what its quota is: `open`. Once it is
+ * over, what exceeds that is kept, whatever plan the subject has by then: `closed`. The twin of usage.lua in stores/redis/scripts/beside:
+ * change both, law 5 (one truth) compares them.
+ */
+
+/** Windows are entries under their own ids. */
+function idOf(kind: 'open' | 'closed', { keptId, nth }: Pick<KeptEntry, 'keptId' | 'nth'>): string {
+  return `${kind} ${keptId} ${nth}`
+}
+
+/** The latest entry about a limit. */
+function entryOf(account: Account, kind: 'open' | 'closed', limit: PreparedLimit): KeptEntry | undefined {
+  const { nth } = limit
+  return account.findLast((one) => one.kind === kind && one.nth === nth && isBookedOn(one, limit))
+}
+
+/** The account with the quota of a limit in its window of now. */
+export function withOpen(account: Account, limit: PreparedLimit, now: number): Account {
+  if (!limit.overage) return withLargerQuota(account, limit, now)
+  const known = entryOf(account, 'open', limit)
+  const { keptId, nth, planQuota: left, ttlUs } = limit
+  if (known && known.atUs > now && known.left === left) return account
+  const running = limit.running()
+  if (!running || running.units === 0) return account
+  const entry: KeptEntry = {
+    ...{ kind: 'open', id: idOf('open', { keptId, nth }), says: '', keptId, nth, left, used: 0 },
+    ...{ atUs: running.endUs, endsUs: now + ttlUs },
+  }
+  return [...account.filter((one) => one !== known), entry]
+}
+
+/** A plan that covers what was used in its window leaves nothing to be billed. */
+function withLargerQuota(account: Account, limit: PreparedLimit, now: number): Account {
+  const { planQuota: left } = limit
+  const isCovered = (entry: KeptEntry): boolean =>
+    entry.kind === 'open' && entry.atUs > now && entry.left < left && isBookedOn(entry, limit)
+  if (!account.some(isCovered) || limit.running()?.units === 0) return account
+  return account.map((entry) => (isCovered(entry) ? { ...entry, left } : entry))
+}
+
+/** The windows of an account that are over by now, as they are to be kept. */
+export function closingOf(account: Account, limits: readonly PreparedLimit[], now: number): Account {
+  return account.flatMap((open) => {
+    const limit = open.kind === 'open' ? limits.find((one) => isBookedOn(open, one)) : undefined
+    const window = limit?.closedWindow()
+    if (!limit || !window) return []
+    const over = Math.max(window.units - open.left - paidOn(account, limit), 0)
+    return closedEntry({ ...window, over }, open, now + limit.windowUs)
+  })
+}
+
+function closedEntry(
+  { units, over, startUs, endUs }: CountedWindow,
+  { keptId, nth }: Pick<KeptEntry, 'keptId' | 'nth'>,
+  endsUs: number,
+): KeptEntry {
+  const id = idOf('closed', { keptId, nth })
+  // As Redis keeps it, in whole ms.
+  const says = String(Math.floor(startUs / 1000) * 1000)
+  const numbers = { atUs: endUs, left: units, used: over, endsUs: Math.ceil(endsUs) }
+  return { kind: 'closed', id, says, keptId, nth, ...numbers }
+}
+
+/** The account with windows that are over. */
+export function withClosed(account: Account, closing: Account): Account {
+  if (closing.length === 0) return account
+  const ids = new Set(closing.flatMap((entry) => [entry.id, idOf('open', entry)]))
+  return [...account.filter(({ id }) => !ids.has(id)), ...closing]
+}
+
+/** What was counted in the window before that of now, with overage. The limit can be of another plan. */
+export function closedOf(
+  account: Account,
+  closing: Account,
+  limit: PreparedLimit,
+): CountedWindow | undefined {
+  const own = entryOf(closing, 'closed', limit)
+  const entry = own ?? entryOf(account, 'closed', limit)
+  if (!entry || (!own && limit.isRecent(entry.atUs) === false)) return undefined
+  const { left: units, used: over, atUs: endUs, says } = entry
+  return { units, over, startUs: Number(says), endUs }
+}
+
+/**
+ * The closed window of a limit with units that were used in it and are counted only now: they are billed with it. Undefined if there are
+ * none.
+ *
+ * @param closed what it counted without them
+ */
+export function withLate(
+  closed: CountedWindow | undefined,
+  used: readonly Usage[],
+  limit: PreparedLimit,
+  now: number,
+): KeptEntry | undefined {
+  const { windowUs } = limit
+  const windows = limit.windowsNow()
+  const bound = windows ? windows.startUs : now - windowUs
+  const late = used.map(({ units, ageUs }) => ({ units, at: now - ageUs })).filter(({ at }) => at < bound)
+  const oldest = Math.min(...late.map(({ at }) => at))
+  const [start, end] = windows ? windows.before : [oldest, oldest + windowUs]
+  const { startUs, endUs, units: counted, over } = closed ?? { startUs: start, endUs: end, units: 0, over: 0 }
+  const own = late.filter(({ at }) => at >= startUs && (windows || at < endUs))
+  const sum = own.reduce((all, one) => all + one.units, 0)
+  if (sum === 0) return undefined
+  const units = unitsThatFit(sum, counted)
+  const slack = over > 0 ? 0 : Math.max(limit.wholeQuota - counted, 0)
+  const window = { startUs, endUs, units: counted + units, over: over + Math.max(units - slack, 0) }
+  return closedEntry(window, limit, now + windowUs)
+}
