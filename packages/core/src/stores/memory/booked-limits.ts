@@ -21,13 +21,15 @@ export class BookedLimits extends LoadedLimits {
   #now = 0
 
   /**
-   * A top-up may end while the client waits for another limit. Then its limit makes the client wait, too.
+   * While the client waits for another limit, a top-up may end, or a short month begin. Then its limit makes the client wait, too.
    *
    * @param parts what was asked of each of the subjects, which have begun to answer
    */
   static lengthen(subjects: readonly BookedLimits[], parts: readonly SubRequest[]): void {
     const asked = parts.map((part, i) => [subjects[i] as BookedLimits, part] as const)
-    if (asked.every(([{ account }]) => account.length === 0)) return
+    const canChange = ([{ account, limits }]: (typeof asked)[number]): boolean =>
+      account.length > 0 || limits.some(({ algorithm }) => algorithm.short)
+    if (!asked.some(canChange)) return
     const all = asked.flatMap(([{ limits, outcomes }, { cost }]) =>
       limits.map((limit, i) => ({ limit, cost, outcome: outcomes[i] as (typeof outcomes)[number] })),
     )

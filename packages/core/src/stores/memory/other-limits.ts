@@ -166,7 +166,8 @@ function fullest(parts: readonly Part[], limit: PreparedLimit, now: number): Par
   if (!found || parts.length === 1) return found
   let most = -1
   for (const part of parts) {
-    const level = limit.levelOf(part.state, part.last, now)
+    limit.load(part.state, part.last, now)
+    const level = limit.algorithm.flow?.(limit.state, limit.params).level ?? 0
     if (level <= most) continue
     most = level
     found = part

@@ -84,7 +84,7 @@ export class PreparedLimit {
   load(state: object, last: number, now: number): void {
     this.state = state
     this.#now = now
-    this.params = this.#steady ?? this.#paramsAt(now)
+    this.params = this.#paramsAt(now)
     this.algorithm.load(state, last, now, this.params)
     if (this.algorithm.paramsFor) this.params = this.#paramsOfPlan()
     this.#last = last
@@ -128,14 +128,6 @@ export class PreparedLimit {
     return this.algorithm.isRecent?.(endUs, this.#now, this.params)
   }
 
-  /** When the window of now began, and the one before it; undefined where windows begin with requests. */
-  windowsNow(): { readonly startUs: number; readonly before: readonly [number, number] } | undefined {
-    const { algorithm, state, params } = this
-    if (!algorithm.before) return undefined
-    const before = algorithm.before(state, params) ?? [Infinity, Infinity]
-    return { startUs: algorithm.running?.(state, params)?.startUs ?? 0, before }
-  }
-
   /** What it counts in the window of now. */
   running(): CountedWindow | undefined {
     const { algorithm, state, params } = this
@@ -152,9 +144,8 @@ export class PreparedLimit {
 
   /** The parameters for its state, without top-ups. */
   #paramsOfPlan(): Params {
-    const { algorithm, state } = this
-    const params = this.#steady ?? this.#paramsAt(this.#now)
-    return algorithm.paramsFor?.(state, params) ?? params
+    const params = this.#paramsAt(this.#now)
+    return this.algorithm.paramsFor?.(this.state, params) ?? params
   }
 
   /** What the limit counts in its window. */
@@ -172,11 +163,6 @@ export class PreparedLimit {
     const { algorithm, state, params } = this
     const reset = algorithm.wait(state, algorithm.remaining(state, params) + 1, params)
     return reset > 0 ? heldUntil(this.#book, this.stateId, this.#now + reset, this.#now) : 0
-  }
-
-  /** That of a whole window, if this one is short. */
-  get wholeQuota(): number {
-    return (this.params['whole'] as number | undefined) ?? this.planQuota
   }
 
   /** How long its window is, in µs. */
@@ -203,19 +189,13 @@ export class PreparedLimit {
 
   /** A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now. */
   fromPlain({ state, last }: Pick<Part, 'state' | 'last'>, now: number): object | undefined {
-    const params = this.#steady ?? this.#paramsAt(now)
-    return this.algorithm.fromPlain?.(state as { readonly count: number }, last, params, this.overage)
+    const plain = state as { readonly count: number }
+    return this.algorithm.fromPlain?.(plain, last, this.#paramsAt(now), this.overage)
   }
 
   /** Begins afresh. */
   renew(now: number): void {
     this.load(this.unused(), now, now)
-  }
-
-  /** Where units drain together: how many a stored state has of them by now. Else 0. */
-  levelOf(state: object, last: number, now: number): number {
-    this.load(state, last, now)
-    return this.algorithm.flow?.(state, this.params).level ?? 0
   }
 
   /**
@@ -251,32 +231,42 @@ export class PreparedLimit {
   /** µs until the cost fits. With units on lease, an upper bound: they may come back earlier than they would if used. */
   wait(cost: number): number {
     const wait = this.#waitBeside(cost)
+    return wait > 0 ? this.#later(cost, wait, 0) : wait
+  }
+
+  /** When a cost fits, if the client comes in `wait` µs: then, later, or never, since top-ups may have ended, or a month is short then. */
+  waitFrom(cost: number, wait: number): number {
+    if (this.isLenient) return wait
     const pots = this.#pots
-    if (wait <= 0 || !pots) return this.#behindShort(cost, wait)
+    if (!pots) return this.#later(cost, wait, wait)
+    const { algorithm, state, params } = this
+    const free = algorithm.remaining(state, params)
+    const reset = algorithm.wait(state, free + 1, params)
+    const held = wait < this.#leasesEndInUs ? this.leased : 0
+    const gone = pots.goneBy(this.#now + wait, this.toppedUp())
+    if (wait < reset && cost + gone + held <= free) return wait
+    return this.#later(cost, Math.max(wait, reset), wait)
+  }
+
+  /** When a cost fits that does not before `wait`, nor before `since`. Later windows can be short, and top-ups will have ended. */
+  #later(cost: number, wait: number, since: number): number {
+    const pots = this.#pots
+    if (!pots) return this.#behindShort(cost, wait)
     const left = this.toppedUp()
     const lasting = left - pots.goneBy(this.#now + wait, left)
-    return pots.wait(cost, this.#behindShort(cost, wait, lasting), left, this.#now)
+    const later = pots.wait(cost, this.#behindShort(cost, wait, lasting), left, this.#now)
+    const endsIn = this.#leasesEndInUs
+    if (later !== NEVER || this.leased === 0 || endsIn < since) return later
+    // Units that are reserved can come back unused while the top-ups are still there.
+    const gone = pots.goneBy(this.#now + endsIn, left)
+    return cost + gone <= this.algorithm.remaining(this.state, this.params) ? endsIn : NEVER
   }
 
   /** The end of a short window if `wait` leads into one that the cost does not fit. Else `wait`. */
   #behindShort(cost: number, wait: number, lasting = 0): number {
-    const { algorithm, state } = this
-    const short = wait > 0 ? algorithm.short?.(state, this.#paramsOfPlan()) : undefined
+    const short = wait > 0 ? this.algorithm.short?.(this.state, this.#paramsOfPlan()) : undefined
     if (!short || wait < short.startsInUs || wait >= short.endsInUs) return wait
     return cost > short.quota + lasting ? short.endsInUs : wait
-  }
-
-  /** When a cost fits, if the client comes in `wait` µs: then, later, or never, since top-ups may have ended. */
-  waitFrom(cost: number, wait: number): number {
-    const pots = this.#pots
-    if (!pots || this.overage) return wait
-    const { algorithm, state, params, leased } = this
-    const free = algorithm.remaining(state, params)
-    const reset = algorithm.wait(state, free + 1, params)
-    const left = this.toppedUp()
-    const gone = pots.goneBy(this.#now + wait, left)
-    if (wait < reset && cost + gone + leased <= free) return wait
-    return pots.wait(cost, Math.max(wait, reset), left, this.#now)
   }
 
   /** µs until one more unit than these is there. */
@@ -330,13 +320,13 @@ export class PreparedLimit {
     kept: object | undefined,
     request: QuickRequest,
   ): LimitAnswer | undefined {
-    const params = this.#steady ?? this.#paramsAt(request.now)
+    const params = this.#paramsAt(request.now)
     if (kept) return this.algorithm.quick?.(kept, request, params)
     return this.packing?.quick?.(page, at + this.first, request, params)
   }
 
   #paramsAt(now: number): Params {
-    return this.#limit.paramsAt(now / 1000, this.#behindMs())
+    return this.#steady ?? this.#limit.paramsAt(now / 1000, this.#behindMs())
   }
 
   /** The state of a subject that has used nothing. */

@@ -80,6 +80,18 @@ describe.each(stores)('%s', (_, newStore) => {
     expect(limitOf(await limiter.consume(acme(28)))).toMatchObject({ quota: 31, remaining: 30 })
   })
 
+  test('another limit may make a client wait into a short month that its cost does not fit', async () => {
+    const sixDays = { quota: 10, window: '6d', algorithm: 'fixed-window' }
+    const limiter = make({ limit: ['31/month', sixDays] })
+    await limiter.consume(acme(25), { cost: 10 })
+    // Six days later it is the 26th, in a window of seven units until the first.
+    expect((await limiter.consume(acme(1), { cost: 7 })).retryAfterMs).toBe(6 * DAY)
+    expect((await limiter.peek(acme(1), { cost: 8 })).retryAfterMs).toBe(11.5 * DAY)
+    expect((await limiter.consume(acme(1), { cost: 8 })).retryAfterMs).toBe(11.5 * DAY)
+    clock.now += 11.5 * DAY
+    expect((await limiter.consume(acme(1), { cost: 8 })).allowed).toBe(true)
+  })
+
   test('years and months side by side, and limits with an anchor of their own', async () => {
     const own = { quota: 9, window: 'month', anchor: 20, name: 'own' }
     const limiter = make({ limit: ['100/year', '10/month', own, '5/d'] })

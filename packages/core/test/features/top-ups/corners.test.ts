@@ -112,6 +112,20 @@ describe.each(stores)('%s', (_, newStore) => {
     expect(await monthOf(limiter)).toMatchObject({ used: 3, remaining: 3, toppedUp: 3 })
   })
 
+  test('what does not fit beside a reservation may fit when that ends unused, if the top-up is still there', async () => {
+    // The other limit makes the client wait, too: it must come when both have room.
+    for (const limit of [MONTH, [MONTH, { quota: 9, window: '20s', algorithm: 'fixed-window' }]]) {
+      const limiter = make({ limit })
+      await limiter.topUp('acme', { limit: 'month', units: 5, key: '1', for: '1d' })
+      await limiter.reserve('acme', { cost: 7, for: '1min' })
+      const denied = await limiter.consume('acme', { cost: 4 })
+      expect(denied).toMatchObject({ allowed: false, retryAfterMs: expect.any(Number) })
+      expect(denied.retryAfterMs).toBeGreaterThan(20_000)
+      expect(denied.retryAfterMs).toBeLessThan(120_000)
+      expect(await limiter.consume('acme', { cost: 9 })).toMatchObject({ allowed: false, retryAfterMs: null })
+    }
+  })
+
   test('any algorithm can be renewed and penalized, and only windows topped up', async () => {
     for (const limit of [
       '3/min',

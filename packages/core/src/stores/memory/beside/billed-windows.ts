@@ -99,18 +99,21 @@ export function withLate(
   limit: PreparedLimit,
   now: number,
 ): KeptEntry | undefined {
-  const { windowUs } = limit
-  const windows = limit.windowsNow()
-  const bound = windows ? windows.startUs : now - windowUs
+  const { algorithm, state, params, windowUs, planQuota } = limit
+  const isByCalendar = algorithm.before !== undefined
+  const bound = isByCalendar ? (limit.running()?.startUs ?? 0) : now - windowUs
   const late = used.map(({ units, ageUs }) => ({ units, at: now - ageUs })).filter(({ at }) => at < bound)
   const oldest = Math.min(...late.map(({ at }) => at))
-  const [start, end] = windows ? windows.before : [oldest, oldest + windowUs]
+  const [start, end] = isByCalendar
+    ? (algorithm.before?.(state, params) ?? [Infinity, Infinity])
+    : [oldest, oldest + windowUs]
   const { startUs, endUs, units: counted, over } = closed ?? { startUs: start, endUs: end, units: 0, over: 0 }
-  const own = late.filter(({ at }) => at >= startUs && (windows || at < endUs))
+  const own = late.filter(({ at }) => at >= startUs && (isByCalendar || at < endUs))
   const sum = own.reduce((all, one) => all + one.units, 0)
   if (sum === 0) return undefined
   const units = unitsThatFit(sum, counted)
-  const slack = over > 0 ? 0 : Math.max(limit.wholeQuota - counted, 0)
+  const { whole = planQuota } = params as { readonly whole?: number }
+  const slack = over > 0 ? 0 : Math.max(whole - counted, 0)
   const window = { startUs, endUs, units: counted + units, over: over + Math.max(units - slack, 0) }
   return closedEntry(window, limit, now + windowUs)
 }

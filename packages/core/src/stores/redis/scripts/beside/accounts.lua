@@ -217,38 +217,6 @@ local function wait_with(limit, cost, wait)
   return cost > (limit.whole or limit.pots.base) + lasting and NEVER or wait
 end
 
--- When a cost fits a limit whose client comes in `wait` µs: then, later, or never, since top-ups may have ended.
-local function wait_from(limit, cost, wait)
-  local _, gone = left_in(limit, wait)
-  local free, reset = limit.algorithm.left(limit)
-  if wait < reset and cost + gone + (limit.leased or 0) <= free then return wait end
-  return wait_with(limit, cost, max(wait, reset))
-end
-
--- A top-up may end while the client waits for another limit. Then its limit makes the client wait, too.
-local function lengthen(parts)
-  local longest, is_later = 0, true
-  for i = 1, #parts do
-    for j = 1, #parts[i].set do
-      local limit = parts[i].set[j]
-      if limit.waits == NEVER then return end
-      if not limit.algorithm.in_flight then longest = max(longest, limit.waits) end
-    end
-  end
-  while is_later and longest > 0 do
-    is_later = false
-    for i = 1, #parts do
-      for j = 1, #parts[i].set do
-        local limit = parts[i].set[j]
-        local wait = limit.pots and not limit.overage and wait_from(limit, parts[i].cost, longest) or longest
-        if wait ~= longest then limit.waits = wait end
-        if wait == NEVER then return end
-        longest, is_later = wait, is_later or wait > longest
-      end
-    end
-  end
-end
-
 -- Notes in the entries what was used since they were loaded.
 local function settle_limit(set, limit)
   local pots = limit.pots
@@ -343,5 +311,5 @@ end
 
 return {
   load = load_account, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
-  book = book, left_in = left_in, lengthen = lengthen, find_closing = find_closing, keep_windows = keep_windows, close_late = close_late, usage = usage_of,
+  book = book, left_in = left_in, find_closing = find_closing, keep_windows = keep_windows, close_late = close_late, usage = usage_of,
 }

@@ -69,12 +69,58 @@ local function behind_short(limit, cost, wait, lasting)
   return quota and wait >= begins and wait < ends and cost > quota + lasting and ends or wait
 end
 
+-- When a cost fits that does not before `wait`, nor before `since`. Later windows can be short, and top-ups will have ended.
+local function later(limit, cost, wait, since)
+  if not limit.pots then return behind_short(limit, cost, wait, 0) end
+  local later_wait = accounts.wait(limit, cost, behind_short(limit, cost, wait, accounts.left_in(limit, wait)))
+  if later_wait ~= NEVER or not limit.leased then return later_wait end
+  local ends_in = limit.lease_ends - now
+  if ends_in < since then return NEVER end
+  -- Units that are reserved can come back unused while the top-ups are still there.
+  local _, gone = accounts.left_in(limit, ends_in)
+  return cost + gone <= limit.algorithm.left(limit) and ends_in or NEVER
+end
+
 local function wait_of(limit, cost)
   local wait = (limit.leased and leasing or limit.algorithm).wait(limit, cost)
-  if wait <= 0 then return wait end
-  local lasting = limit.pots and accounts.left_in(limit, wait) or 0
-  wait = behind_short(limit, cost, wait, lasting)
-  return limit.pots and accounts.wait(limit, cost, wait) or wait
+  return wait > 0 and later(limit, cost, wait, 0) or wait
+end
+
+-- When a cost fits a limit whose client comes in `wait` µs: then, later, or never.
+local function wait_from(limit, cost, wait)
+  if limit.observes or limit.overage then return wait end
+  if not limit.pots then return later(limit, cost, wait, wait) end
+  local _, gone = accounts.left_in(limit, wait)
+  local free, reset = limit.algorithm.left(limit)
+  local held = limit.leased and wait < limit.lease_ends - now and limit.leased or 0
+  if wait < reset and cost + gone + held <= free then return wait end
+  return later(limit, cost, max(wait, reset), wait)
+end
+
+-- While the client waits for another limit, a top-up may end, or a short month begin. Then its limit makes the client wait, too.
+local function lengthen(parts)
+  local longest, is_later, can_change = 0, true, false
+  for i = 1, #parts do
+    local set = parts[i].set
+    can_change = can_change or set.account or set.described[6] or set.is_billed
+    for j = 1, #set do
+      local limit = set[j]
+      if limit.waits == NEVER then return end
+      if not limit.algorithm.in_flight then longest = max(longest, limit.waits) end
+    end
+  end
+  while can_change and is_later and longest > 0 do
+    is_later = false
+    for i = 1, #parts do
+      for j = 1, #parts[i].set do
+        local limit = parts[i].set[j]
+        local wait = limit.algorithm.in_flight and longest or wait_from(limit, parts[i].cost, longest)
+        if wait ~= longest then limit.waits = wait end
+        if wait == NEVER then return end
+        longest, is_later = wait, is_later or wait > longest
+      end
+    end
+  end
 end
 
 -- Sets how long each limit has to wait for the cost. Returns whether it fits all of them now. Nothing waits for a limit that
@@ -144,7 +190,7 @@ local function decide(set, key, cost)
   elseif set.has_new_denials then
     blocking.write(set, key)
   end
-  if not fits and set.account then accounts.lengthen({ { set = set, cost = cost } }) end
+  if not fits then lengthen({ { set = set, cost = cost } }) end
   tell_all(set)
   if set.block_after then return set.blocked_for == 0 or set.is_new_block end
   return fits

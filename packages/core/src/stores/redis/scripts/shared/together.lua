@@ -217,9 +217,7 @@ local function decide_together(parts, grant, id_key, extra)
   elseif take then
     take_from_all(parts, grant, fit)
   end
-  for i = 1, grant == 'all' and #parts or 0 do
-    if parts[i].set.account then accounts.lengthen(parts) end
-  end
+  if grant == 'all' and not fit then lengthen(parts) end
   tell_together(parts, grant)
   if hold then tell_hold(delay, ends_in) end
 end
