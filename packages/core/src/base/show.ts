@@ -71,6 +71,7 @@ function describe(value: unknown): string {
   if (typeof value === 'function') return isClass(value) ? `the class ${value.name}` : 'a function'
   if (value instanceof Promise) return 'a promise'
   if (value instanceof Error) return value.name
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString()
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
   if (typeof value === 'object' && value !== null) return describeObject(value)
   return String(value)

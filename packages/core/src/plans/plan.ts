@@ -4,7 +4,7 @@ import { isShowable } from '../base/show.js'
 import { needPolicyOption, type FailurePolicyOption } from './failure-policy.js'
 import { needOneConcurrent } from './limit/concurrent-limit.js'
 import { meansNoLimit, noLimitGiven } from './limit/meant-limit.js'
-import { toLimitSet, inFlightLast, type LimitSet } from './limit/limit-set.js'
+import { toLimitSet, inFlightLast, keptId, type LimitSet } from './limit/limit-set.js'
 import {
   burstOf,
   limitTextOf,
@@ -178,6 +178,7 @@ export function compileLimits(
   const blocking = { limits: meant, isLeased, waits: waits !== undefined, path: block.path }
   const blockAfter = compileBlock(block.given, blocking)
   const set = toLimitSet(limits, denying.length > 0 ? { lease, wait: waits, blockAfter } : {})
+  refuseSharedState(limits, set, path)
   return { name, serial, limits, set, isBlocked: false }
 }
 
@@ -221,6 +222,20 @@ function isWithin(narrow: Limit, wide: Limit): boolean {
   if (narrow.overage || wide.overage || (!isDenying(narrow) && isDenying(wide))) return false
   const isSameWindow = narrow.compiled.stateId === wide.compiled.stateId
   return isSameWindow && narrow.quota <= wide.quota && narrow.capacity <= wide.capacity
+}
+
+/**
+ * Refuses limits that observe and would count in one state: each takes only what fits it.
+ *
+ * @throws {ConfigError}
+ */
+function refuseSharedState(limits: readonly Limit[], set: LimitSet, path: string): void {
+  const ids = set.limits.map((limit) => (limit.observes ? keptId(limit) : undefined))
+  const second = ids.findIndex((id, i) => id !== undefined && ids.indexOf(id) < i)
+  if (second < 0) return
+  const [other, limit] = [ids.indexOf(ids[second]), second].map((i) => (limits[i] as Limit).name)
+  const problem = `'${other}' and '${limit}' both observe the same window beside a larger limit`
+  throw new ConfigError(path, `${problem}: only one can, so leave the other out`)
 }
 
 function neverDenies(path: string, wide: Limit, narrow: Limit): ConfigError {

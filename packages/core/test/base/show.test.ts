@@ -38,6 +38,8 @@ test.each<[given: unknown, shown: string]>([
   ['f47ac10b-58cc-4372-a567-0e02b2c3d479', "'f47ac10b-58cc-4372-a567-0e02b2c3d479'"],
   [`Bearer ${SECRET}`, "'Bearer ***'"],
   [request, 'an instance of IncomingMessage'],
+  [new Date(NaN), 'an invalid Date'],
+  [new Date('2026-01-31T10:00Z'), '2026-01-31T10:00:00.000Z'],
   [new Tenant(), 'an instance of Tenant'],
   [new Map([['key', SECRET]]), 'an instance of Map'],
   [Tenant, 'the class Tenant'],

@@ -1,7 +1,7 @@
 // What a limit says that it would have denied is what it denies once it is enforced, where no other limit denies.
 import { cases } from '@tollgate/testing'
 import fc from 'fast-check'
-import type { Decision, LimitOptions } from '../../../src/index.js'
+import { createLimiter, type Decision, type LimiterOptions, type LimitOptions } from '../../../src/index.js'
 import { benches, closeBenches, START_MS, type Bench } from '../../support/benches.js'
 import { advance, forAll } from '../../support/schedules.js'
 import { variants, type Variant } from '../../support/variants.js'
@@ -69,4 +69,45 @@ describe.each(benches)('on $store', (bench) => {
       cases(25, 250),
     ),
   )
+})
+
+describe('limits that observe the same window', () => {
+  const observing = (quota: number): object => ({
+    ...{ quota, window: 'min', name: `${quota}`, mode: 'observe' },
+  })
+
+  test.each<[string, readonly unknown[]]>([
+    ["'80' and '60'", ['100/min', observing(80), observing(60)]],
+    ["'minute-watch' and '80'", [{ quota: 100, window: 'min', watch: 60 }, observing(80)]],
+    ["'60' and '40'", [observing(80), observing(60), observing(40)]],
+  ])('two beside a larger one would count the same units: %s are refused', (names, limit) => {
+    expect(() => createLimiter({ limit } as LimiterOptions)).toThrow(
+      `limit: ${names} both observe the same window beside a larger limit: only one can, so leave the other out`,
+    )
+  })
+
+  test.each([
+    [['100/min', observing(80)]],
+    [[observing(80), observing(60)]],
+    [['100/min', observing(80), { ...observing(60), window: '2min' }]],
+    [
+      [
+        { quota: 100, window: 'min', algorithm: 'token-bucket' },
+        { ...observing(80), algorithm: 'token-bucket' },
+        { ...observing(60), algorithm: 'token-bucket' },
+      ],
+    ],
+  ])('others count apart: %j', async (limit) => {
+    const limiter = createLimiter({ limit: limit as never })
+    for (let i = 0; i < 70; i += 1) await limiter.consume('acme')
+    const { observed = [] } = await limiter.consume('acme')
+    expect(observed.map(({ name, wouldDeny }) => [name, wouldDeny])).toEqual(
+      limit
+        .filter((one) => typeof one === 'object' && 'mode' in one)
+        .map((one) => [
+          (one as { readonly name: string }).name,
+          (one as { readonly quota: number }).quota < 71,
+        ]),
+    )
+  })
 })
