@@ -24,7 +24,8 @@ const stores = {
 }
 const subjects = Array.from({ length: SUBJECTS }, (_, i) => {
   const subject = { id: `user-${i}`, plan: 'pro' }
-  if (name !== names.BILLING_DAYS) return subject
+  // The object has as many properties in any case: to make a larger one takes the caller's time.
+  if (name !== names.BILLING_DAYS) return { ...subject, anchor: null, timeZone: null }
   return { ...subject, anchor: signedUp(i), timeZone: ZONES[i % ZONES.length] }
 })
 const made = new Map()
