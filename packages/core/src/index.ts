@@ -62,6 +62,12 @@ export {
   type HttpResponse,
   type HttpResponseOptions,
 } from './http/answers/http-response.js'
+export {
+  denialReferences,
+  type DenialReferences,
+  type DenialReferencesOptions,
+  type ReferredDenial,
+} from './http/answers/denial-references.js'
 export { refuseUpgrade } from './http/answers/refuse-upgrade.js'
 export { decisionsOf } from './http/decisions.js'
 export type { RateLimitOptions, RequestContext, RouteOptions } from './http/options.js'

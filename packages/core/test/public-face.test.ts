@@ -22,6 +22,7 @@ const USERS = [
   'byJwtClaim',
   'createLimiter',
   'decisionsOf',
+  'denialReferences',
   'memoryStore',
   'redisStore',
   'refuseUpgrade',

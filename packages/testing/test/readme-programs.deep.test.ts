@@ -95,6 +95,7 @@ const OPTIONS: Readonly<Record<keyof RateLimitOptions<unknown>, true>> = {
     namePlan: true,
     nameReason: true,
     blockedStatus: true,
+    references: true,
     maxRetryAfterMs: true,
     retryJitterMs: true,
   },

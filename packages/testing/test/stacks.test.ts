@@ -31,6 +31,7 @@ const child = new OfFastify({ max: 5, timeWindow: 1000 })
 
 const USERS: Calls = {
   createLimiter: core.createLimiter,
+  denialReferences: core.denialReferences,
   memoryStore: core.memoryStore,
   redisStore: core.redisStore,
   byBearerToken: core.byBearerToken,

@@ -15,6 +15,7 @@ export const ERROR_CODES = {
   ERR_TOLLGATE_TOO_MANY_KEYS:
     'A subject has too many keys of topUp, renew and penalize that still count. Nothing was booked.',
   ERR_TOLLGATE_DECISION: 'What you passed to refund or settle is not a decision of this limiter.',
+  ERR_TOLLGATE_REFERENCE: 'A text is no reference of a denial that one of these secrets sealed.',
   ERR_TOLLGATE_STORE: 'The store answered with an error, or cannot be reached.',
   ERR_TOLLGATE_STORE_TIMEOUT: 'The store did not answer within the deadline.',
   ERR_TOLLGATE_CLOSED: 'The limiter was closed.',

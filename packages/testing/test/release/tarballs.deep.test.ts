@@ -16,13 +16,13 @@ interface Size {
 
 /** The most that a package may have: about a twentieth above what it has, with room for its texts. A larger one needs a reason. */
 const BUDGET: Readonly<Record<string, Size>> = {
-  core: { packed: 1560, unpacked: 5570, files: 495 },
+  core: { packed: 1590, unpacked: 5680, files: 499 },
   express: { packed: 13, unpacked: 38, files: 13 },
   fastify: { packed: 32, unpacked: 112, files: 21 },
   koa: { packed: 14, unpacked: 43, files: 13 },
   memcached: { packed: 98, unpacked: 315, files: 57 },
   metrics: { packed: 32, unpacked: 119, files: 21 },
-  'store-contract': { packed: 128, unpacked: 490, files: 46 },
+  'store-contract': { packed: 128, unpacked: 500, files: 46 },
   stores: { packed: 37, unpacked: 153, files: 58 },
 }
 

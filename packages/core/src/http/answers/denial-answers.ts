@@ -12,6 +12,7 @@ import {
   renderProblem,
   retryFor,
   statusFor,
+  withReference,
   writeDenial,
   type ProblemType,
   type Rendered,
@@ -48,7 +49,8 @@ export class DenialAnswers<Req, Res> {
     writeDenial(retry, adapter, res)
     if (onDenied) return this.#leaveTo(onDenied, { req, res, decision })
     if (!body) {
-      const made = this.#bodies.render(decision, retry, adapter.header(req, 'accept'))
+      const rendered = this.#bodies.render(decision, retry, adapter.header(req, 'accept'))
+      const made = withReference(rendered, decision, this.#options)
       adapter.end(res, { status: made.status, contentType: made.contentType, body: made.body, decision })
       return false
     }

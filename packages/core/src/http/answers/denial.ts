@@ -3,6 +3,7 @@ import { needBoolean, needWhole } from '../../base/options.js'
 import type { Decision } from '../../limiter/decision/decision.js'
 import type { HttpDenial } from '../adapter.js'
 import { toPolicyName, toSeconds, type HeaderAccess } from '../headers.js'
+import type { DenialReferences } from './denial-references.js'
 import { detailFor, untilFor } from './detail.js'
 
 /** How denials are answered. */
@@ -27,6 +28,11 @@ export interface DenialOptions {
   readonly blockedStatus?: 403 | 429 | undefined
   /** Whether the body for a blocked subject has the `reason` that was passed to `limiter.block`. Default: false. */
   readonly nameReason?: boolean | undefined
+  /**
+   * Puts a reference into each denial's body, as `instance`, from which you can read later why the request was denied: made by
+   * `denialReferences`.
+   */
+  readonly references?: Pick<DenialReferences, 'of'> | undefined
 }
 
 const LONGEST_JITTER_MS = 3_600_000
@@ -34,11 +40,18 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** @throws {ConfigError} when an option is wrong */
 export function checkDenialOptions(options: DenialOptions): void {
-  const { retryJitterMs, maxRetryAfterMs, namePlan, blockedStatus = 403, nameReason } = options
+  const { retryJitterMs, maxRetryAfterMs, namePlan, blockedStatus = 403, nameReason, references } = options
   needWhole('retryJitterMs', retryJitterMs, { of: 'ms', least: 0, most: LONGEST_JITTER_MS })
   needWhole('maxRetryAfterMs', maxRetryAfterMs, { of: 'ms', least: 1000 })
   needBoolean('namePlan', namePlan)
   needBoolean('nameReason', nameReason)
+  if (
+    references !== undefined &&
+    typeof (references as Partial<DenialReferences> | null)?.of !== 'function'
+  ) {
+    const expected = 'what denialReferences({ secret }) returns'
+    throw ConfigError.wrongSecret('references', references, expected)
+  }
   if (blockedStatus === 403 || blockedStatus === 429) return
   throw ConfigError.wrong('blockedStatus', blockedStatus, '403 or 429')
 }
@@ -93,6 +106,8 @@ export interface Problem {
     | 'overloaded'
   /** Why a subject is blocked, with `nameReason`. */
   readonly reason?: string
+  /** The reference of this denial, with `references`. */
+  readonly instance?: string
 }
 
 const TYPES = 'https://iana.org/assignments/http-problem-types#'
@@ -167,6 +182,15 @@ export function renderProblem(decision: Decision, type: ProblemType, said: Said)
   }
   const why = problem.reason === undefined ? '' : ` Reason: ${problem.reason}`
   return { status, contentType: PLAIN, body: `${title}. ${detail}${why}\n` }
+}
+
+/** The same with the reference of the denial. Bodies are kept for several denials, and a reference is for one subject. */
+export function withReference(made: Rendered, decision: Decision, { references }: DenialOptions): Rendered {
+  if (!references) return made
+  const { body, contentType } = made
+  const reference = references.of(decision)
+  if (contentType === PLAIN) return { ...made, body: `${body.slice(0, -1)} Reference: ${reference}\n` }
+  return { ...made, body: `${body.slice(0, -1)},"instance":${JSON.stringify(reference)}}` }
 }
 
 function problemFor(decision: Decision, { retry, namePlan = true }: Said): Problem {

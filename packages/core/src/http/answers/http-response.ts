@@ -10,6 +10,7 @@ import {
   mediaTypeFor,
   renderProblem,
   retryFor,
+  withReference,
   writeDenial,
   type DenialOptions,
 } from './denial.js'
@@ -47,6 +48,7 @@ const ANSWER_OPTIONS = [
   'namePlan',
   'blockedStatus',
   'nameReason',
+  'references',
 ]
 
 /**
@@ -66,7 +68,8 @@ export function toHttpResponse(decision: Decision, options: HttpResponseOptions 
   const retry = retryFor(decision, options)
   writeDenial(retry, onRecord, headers)
   const type = mediaTypeFor(options.accept ?? undefined)
-  const { status, contentType, body } = renderProblem(decision, type, { ...options, retry })
+  const rendered = renderProblem(decision, type, { ...options, retry })
+  const { status, contentType, body } = withReference(rendered, decision, options)
   headers['Content-Type'] = contentType
   return { status, headers, body }
 }

@@ -94,6 +94,7 @@ export const ONLY_HTTP_OPTIONS: readonly string[] = [
   'namePlan',
   'blockedStatus',
   'nameReason',
+  'references',
   'eventContext',
   'requestProperty',
 ]

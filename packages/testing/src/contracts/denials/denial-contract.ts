@@ -1,4 +1,4 @@
-import { toHttpResponse, type Decision, type Store } from '@tollgate/core'
+import { denialReferences, toHttpResponse, type Decision, type Store } from '@tollgate/core'
 import type { AnyRequest, Serve, ServeOptions } from '../serve.ts'
 import { httpBench } from '../http-bench.ts'
 
@@ -219,6 +219,28 @@ export function denialContract(name: string, serve: Serve, makeStore: () => Stor
         })
       },
     )
+
+    test('with references, each body has one of its own subject, which the operator can open', async () => {
+      const references = denialReferences({ secret: 'a secret of the operators' })
+      const url = await start({ limit: '1/h', identify: byKey, references })
+      for (const [id, accept] of [
+        ['acme', '*/*'],
+        ['globex', 'application/json'],
+        ['initech', 'text/plain'],
+      ] as const) {
+        const body = await (await denied(url, { 'x-api-key': id, accept })).text()
+        const [reference = ''] = /urn:tollgate:[\w-]+/.exec(body) ?? []
+        expect(references.open(reference)).toMatchObject({
+          subject: id,
+          limit: 'hour',
+          quota: 1,
+          source: 'store',
+        })
+        const asJson = (): unknown => (JSON.parse(body) as { readonly instance: unknown }).instance
+        if (accept === 'text/plain') expect(body.endsWith(` Reference: ${reference}\n`)).toBe(true)
+        else expect(asJson()).toBe(reference)
+      }
+    })
 
     test('used and remaining add up to the burst of a bucket, in the decision and in the headers', async () => {
       const url = await start({ plans, identify: onPlan('bucket') })
