@@ -1,5 +1,7 @@
 import { MOST_UNITS } from '../../algorithms/implementation.js'
 import { keptId, type LimitSet } from '../../plans/limit/limit-set.js'
+import { NO_ACCOUNT } from './beside/account.js'
+import { openUntil } from './beside/billed-windows.js'
 import type { LeaseBook } from './beside/lease-book.js'
 import type { PreparedLimit } from './prepared-limit.js'
 import type { PreparedSet } from './prepared-sets.js'
@@ -34,9 +36,10 @@ export function partsOf(records: Records, id: number, prepared: PreparedSet, kep
   const at = records.at(id)
   const last = page[at + LAST] as number
   const kept = (page[at + MORE] as number) & MORE_STATES ? records.states[id] : undefined
-  const ends = last + prepared.ttlUs + keptUs
+  const account = records.accounts.get(id) ?? NO_ACCOUNT
   const own = prepared.limits.map((limit, i): Part => {
     const { keptId: id, algorithm } = limit
+    const ends = Math.max(last + prepared.ttlUs, openUntil(account, limit)) + keptUs
     return { id, algorithm, state: kept?.[i] ?? unpacked(limit, page, at + STATES), last, ends }
   })
   return { own, others: records.othersOf(id) }

@@ -44,6 +44,14 @@ function withLargerQuota(account: Account, limit: PreparedLimit, now: number): A
   return account.map((entry) => (isCovered(entry) ? { ...entry, left } : entry))
 }
 
+/** Until when the state of a limit is kept to be billed, also where another plan was the last to write it; 0 if it is not. */
+export function openUntil(account: Account, limit: PreparedLimit): number {
+  let untilUs = 0
+  for (const entry of account)
+    if (entry.kind === 'open' && isBookedOn(entry, limit)) untilUs = Math.max(untilUs, entry.endsUs)
+  return untilUs
+}
+
 /** The windows of an account that are over by now, as they are to be kept. */
 export function closingOf(account: Account, limits: readonly PreparedLimit[], now: number): Account {
   return account.flatMap((open) => {

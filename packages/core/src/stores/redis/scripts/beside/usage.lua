@@ -111,6 +111,12 @@ local function keep_windows(set)
     local limit = set[i]
     if limit.algorithm.running then open(set, limit) end
   end
+  -- States are kept until they are billed, also where another plan is the last to write them.
+  set.open_until = 0
+  for n = 1, set.account and #set.account or 0 do
+    local entry = set.account[n]
+    if entry.kind == OPEN then set.open_until = max(set.open_until, entry.ends) end
+  end
 end
 
 -- What was counted in the window before that of now, with overage. The limit can be of another plan, but the set has no limit with

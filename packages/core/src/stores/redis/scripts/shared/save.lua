@@ -4,7 +4,7 @@
 -- since that limit's window may be the longest. It comes later than the set's own time to live if a limit of the set counts in billing
 -- windows of before. Returns whether it stays.
 local function keep_end(set)
-  local needed, least = 0, now
+  local needed, least = max(set.open_until - now, 0), now
   for i = 1, #set do
     local lifetime = set[i].algorithm.lifetime(set[i])
     if lifetime > needed then needed = lifetime end

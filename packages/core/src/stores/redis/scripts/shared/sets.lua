@@ -101,7 +101,7 @@ local function make_set(described, with_force)
     described = described, ttl = ttl, lifetime = tonumber(ttl) * 1000, is_outside = false,
     value = false, ends = 0, layout = PLAIN, missing = 0, written = 0, leases = false, before = false, has_own_end = false,
     record = false, record_size = 0, record_ends = 0, blocked_for = 0, behind = 0, in_flight = nil, block_after = nil,
-    account = false, account_size = 0, account_ends = 0, has_account = false, known = nil,
+    open_until = 0, account = false, account_size = 0, account_ends = 0, has_account = false, known = nil,
     lenient = described[5],
   }
   local rules = described[4]

@@ -110,7 +110,7 @@ local function clear_set(set)
   if set.has_account then accounts.detach(set) end
   set.account, set.account_size, set.account_ends, set.has_account = false, 0, 0, false
   if set.leases then leasing.clear(set) end
-  set.closing = nil
+  set.closing, set.open_until = nil, 0
   for i = 1, set.lenient and #set or 0 do
     set[i].would_wait = 0
   end
