@@ -10,7 +10,12 @@ const told = (used: readonly Used[], nowUs: number): unknown => used.map((one) =
 /** The same number of units of each limit. */
 const ofEach = ({ limits }: LimitSet, units: number): number[] => limits.map(() => units)
 const add = (ledger: UsageLedger, key: string, of: LimitSet, ...[units, nowUs]: [number, number]): number =>
-  ledger.add(key, of, ofEach(of, units), nowUs)
+  ledger.add(
+    key,
+    of,
+    ofEach(of, units).map((own) => ({ units: own, endsInUs: Infinity })),
+    nowUs,
+  )
 const remove = (
   ledger: UsageLedger,
   key: string,

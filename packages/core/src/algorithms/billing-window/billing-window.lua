@@ -51,12 +51,12 @@ function billing_window.load(limit, last, count, ends, length, full)
   limit.quota = limit.full == 0 and limit.whole or share_of(limit.whole, limit.ends - limit.start, limit.full)
 end
 
--- Loads a limit from the part that it had before the subject got a billing day. Returns whether that counts anything now. With overage,
--- the window before is billed.
-function billing_window.load_plain(limit, last, count)
+-- Loads a limit from the part that it had before the subject got a billing day. Returns whether that counts anything now: the window
+-- before does if it is billed.
+function billing_window.load_plain(limit, last, count, is_billed)
   local start, ends = limit.plain_start, limit.plain_end
   if last < start then
-    start, ends = limit.overage and limit.plain_before or start, start
+    start, ends = is_billed and limit.plain_before or start, start
   end
   if count == 0 or last < start then return false end
   billing_window.load(limit, last, count, ends, ends - start, 0)

@@ -9,7 +9,7 @@ import { ProcessStore } from '../../stores/memory/process-store.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
 import { refundOf } from '../../stores/receipts.js'
 import { levelsIn, levelsOwed, type Levels, type Owed } from './owed-levels.js'
-import { unitsOf, UsageLedger, type Used } from './usage-ledger.js'
+import { takenIn, unitsOf, UsageLedger, type Used } from './usage-ledger.js'
 
 /** How a process limits alone while the store does not answer. */
 export interface LocalOptions {
@@ -95,7 +95,7 @@ export class LocalLimiter {
     if (units === 0) return waitable(outcome, parts)
     const atUs = this.#clocks.elapsedUs()
     for (const [{ key, set }, limits] of limitsByPart(parts, outcome.limits)) {
-      this.#unitsForgotten += this.#ledger.add(key, set, takenOf(limits, units), atUs)
+      this.#unitsForgotten += this.#ledger.add(key, set, takenIn(set, limits, takenOf(limits, units)), atUs)
       const { fromMs = this.#nowMs, underWay = 0, counted } = this.#keys.get(key) ?? {}
       this.#keys.use(key, { shard: request.shard, fromMs, owes: true, underWay, counted })
     }

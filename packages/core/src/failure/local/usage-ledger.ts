@@ -1,11 +1,21 @@
 import type { Usage } from '../../algorithms/implementation.js'
 import type { CompiledLimit, LimitSet } from '../../plans/limit/limit-set.js'
+import type { LimitOutcome } from '../../stores/contract.js'
 
 /** Units of one limit that were admitted at about the same time. Times in µs of a monotonic clock. */
 interface UsageEntry {
   readonly firstUs: number
   lastUs: number
   units: number
+  /** When their window ends, if it matters in which one they were admitted. */
+  readonly endsUs: number
+}
+
+/** Units that a limit admitted, and in how many µs their window ends. */
+export interface Taken {
+  readonly units: number
+  /** Infinity if it does not matter in which window they were admitted: without overage, nothing is billed. */
+  readonly endsInUs: number
 }
 
 /** Units of one key that were admitted without the store, for each limit. */
@@ -15,7 +25,7 @@ export interface Used {
   readonly entries: readonly (readonly Readonly<UsageEntry>[])[]
 }
 
-/** Units within this part of a window share an entry. It ages from its last unit, so no unit comes back early. */
+/** Units within this part of a window share an entry, if they are of one window. It ages from its last unit, so no unit comes back early. */
 const PARTS_OF_WINDOW = 8
 
 /**
@@ -40,19 +50,19 @@ export class UsageLedger {
    *
    * @returns the units of all limits that were forgotten to make room
    */
-  add(key: string, set: LimitSet, taken: readonly number[], nowUs: number): number {
+  add(key: string, set: LimitSet, taken: readonly Taken[], nowUs: number): number {
     const [kept, forgotten] = this.#of(key, set)
     for (const [i, limit] of kept.entries.entries()) {
-      const units = taken[i] ?? 0
+      const { units, endsInUs } = taken[i] as Taken
       if (i === set.inFlightIndex || units === 0) continue
       const { ttlMs } = set.limits[i] as CompiledLimit
       dropOld(limit, nowUs - ttlMs * 1000)
       const last = limit.at(-1)
-      if (last && nowUs - last.firstUs < (ttlMs * 1000) / PARTS_OF_WINDOW) {
+      if (last && nowUs < last.endsUs && nowUs - last.firstUs < (ttlMs * 1000) / PARTS_OF_WINDOW) {
         last.lastUs = nowUs
         last.units += units
       } else {
-        limit.push({ firstUs: nowUs, lastUs: nowUs, units })
+        limit.push({ firstUs: nowUs, lastUs: nowUs, units, endsUs: nowUs + endsInUs })
       }
     }
     return forgotten
@@ -129,4 +139,16 @@ export function usageAt({ entries }: Used, nowUs: number): Usage[][] {
 /** Units of all limits together. One request counts once for each limit, so this is only a measure of size. */
 export function unitsOf({ entries }: Used): number {
   return entries.flat().reduce((sum, { units }) => sum + units, 0)
+}
+
+/** What each limit admitted by these outcomes, with the end of its window if that is billed. */
+export function takenIn(
+  { limits }: LimitSet,
+  outcomes: readonly LimitOutcome[],
+  units: readonly number[],
+): Taken[] {
+  return limits.map(({ overage }, i) => {
+    const { reset } = outcomes[i] as LimitOutcome
+    return { units: units[i] ?? 0, endsInUs: overage ? reset : Infinity }
+  })
 }

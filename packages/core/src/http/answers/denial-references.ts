@@ -115,7 +115,7 @@ class SealedReferences implements DenialReferences {
     return made
   }
 
-  #seal(facts: Buffer): string {
+  #seal(facts: Uint8Array): string {
     const counter = Buffer.alloc(COUNTER)
     counter.writeUIntBE((this.#count += 1), 0, COUNTER)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonceOf(counter)).setAAD(this.#head)

@@ -56,7 +56,7 @@ const MOST_NAME = 24
  * its last with 128: cost, used + 1 (0: not known), quota, wait in ms + 1 (0: never); then texts in UTF-8, each after its length: limit,
  * plan, subject.
  */
-export function packDenial(decision: Decision, nowMs: number, mostBytes: number): Buffer {
+export function packDenial(decision: Decision, nowMs: number, mostBytes: number): Uint8Array {
   const { reason = 'quota-exceeded', source, override, cost, violated, plan, retryAfterMs } = decision
   // A decision that was made by hand need not say whose it is.
   const { id = '' } = (decision.subject ?? {}) as Partial<Decision['subject']>
@@ -76,7 +76,8 @@ export function packDenial(decision: Decision, nowMs: number, mostBytes: number)
 }
 
 /** The facts of a text that `packDenial` made. */
-export function unpackDenial(bytes: Buffer): DeniedFacts {
+export function unpackDenial(packed: Uint8Array): DeniedFacts {
+  const bytes = Buffer.from(packed)
   const [first = 0, second = 0] = bytes
   const atMs = bytes.readUIntBE(2, TIME_BYTES)
   let at = 2 + TIME_BYTES

@@ -9,7 +9,15 @@ import {
   isBookedOn,
   NO_ACCOUNT,
 } from './beside/account.js'
-import { closedOf, closingOf, withClosed, withLate, withOpen } from './beside/billed-windows.js'
+import {
+  closedOf,
+  closingOf,
+  withClosed,
+  withLargerQuota,
+  withLate,
+  withOpen,
+  withoutStale,
+} from './beside/billed-windows.js'
 import { LoadedLimits } from './loaded-limits.js'
 import type { PreparedLimit } from './prepared-limit.js'
 
@@ -70,11 +78,19 @@ export class BookedLimits extends LoadedLimits {
     this.#closing = account.length === 0 ? NO_ACCOUNT : closingOf(account, this.limits, now)
   }
 
-  /** The account as it is kept: with the windows that limits with overage count in, and counted in before. */
-  protected accountToKeep(): Account {
-    let account = withClosed(this.settledAccount(), this.#closing)
-    for (const limit of this.limits) {
-      if (limit.overage || account.length > 0) account = withOpen(account, limit, this.#now)
+  /**
+   * The account as it is kept: with the windows that limits with overage count in, and counted in before.
+   *
+   * @param ttlUs how long the states are kept
+   */
+  protected accountToKeep(ttlUs: number): Account {
+    const { limits } = this
+    const now = this.#now
+    let account = withoutStale(withClosed(this.settledAccount(), this.#closing), limits, now)
+    for (const limit of limits) {
+      if (limit.overage) account = withOpen(account, limit, { now, ttlUs })
+      else if (account.length > 0 && !this.#hasOverageBeside(limit))
+        account = withLargerQuota(account, limit, now)
     }
     return account
   }
@@ -88,16 +104,21 @@ export class BookedLimits extends LoadedLimits {
   }
 
   #closedOf(limit: PreparedLimit): CountedWindow | undefined {
-    const isBeside = ({ overage, keptId }: PreparedLimit): boolean => overage && keptId === limit.keptId
-    if (!limit.overage && this.limits.some(isBeside)) return undefined
+    if (!limit.overage && this.#hasOverageBeside(limit)) return undefined
     return closedOf(this.account, this.#closing, limit)
+  }
+
+  /** Whether a limit with overage of the same window is in the set. */
+  #hasOverageBeside({ keptId }: PreparedLimit): boolean {
+    return this.limits.some((other) => other.overage && other.keptId === keptId)
   }
 
   override force(used: readonly (readonly Usage[])[]): number[] {
     for (const [i, limit] of this.limits.entries()) {
       const own = used[i] ?? []
       if (!limit.overage || own.length === 0) continue
-      const late = withLate(this.#closedOf(limit), own, limit, this.#now)
+      const before = { closed: this.#closedOf(limit), account: this.account }
+      const late = withLate(before, own, limit, this.#now)
       if (late) this.#closing = [...this.#closing.filter(({ id }) => id !== late.id), late]
     }
     return super.force(used)

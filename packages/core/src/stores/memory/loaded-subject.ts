@@ -122,7 +122,7 @@ export class LoadedSubject extends BookedLimits {
     if (id === NONE || records.sets[id] !== this.#set) return this.#writeAnew(id, now)
     const page = records.page(id)
     const at = records.at(id)
-    const account = this.accountToKeep()
+    const account = this.accountToKeep(this.#ttlUs)
     const more = page[at + MORE] as number
     const isPlain =
       (more & ~MORE_ACCOUNT) < MORE_LIMITS &&
@@ -199,7 +199,7 @@ export class LoadedSubject extends BookedLimits {
 
   /** Keeps what was booked, with what the limits have used of it. */
   #keepAccount(id: number, page: Float64Array, at: number): void {
-    const account = this.accountToKeep()
+    const account = this.accountToKeep(this.#ttlUs)
     if (account.length === 0) return
     this.#records.accounts.set(id, account)
     page[at + MORE] = (page[at + MORE] as number) | MORE_ACCOUNT
@@ -262,7 +262,8 @@ export class LoadedSubject extends BookedLimits {
   }
 
   #loadOther(id: number, now: number): void {
-    const found = findStates(this.#partsOf(id), this.#sets.of(this.#set), now)
+    const account = this.#records.accounts.get(id) ?? NO_ACCOUNT
+    const found = findStates(this.#partsOf(id), this.#sets.of(this.#set), account, now)
     this.isKnown = false
     this.last = 0
     for (const [i, limit] of this.limits.entries()) {

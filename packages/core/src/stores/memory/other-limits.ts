@@ -1,6 +1,6 @@
 import { MOST_UNITS } from '../../algorithms/implementation.js'
 import { keptId, type LimitSet } from '../../plans/limit/limit-set.js'
-import { NO_ACCOUNT } from './beside/account.js'
+import { NO_ACCOUNT, type Account } from './beside/account.js'
 import { openUntil } from './beside/billed-windows.js'
 import type { LeaseBook } from './beside/lease-book.js'
 import type { PreparedLimit } from './prepared-limit.js'
@@ -125,6 +125,7 @@ export interface FoundState {
 export function findStates(
   { own, others }: KeptParts,
   { limits }: PreparedSet,
+  account: Account,
   now: number,
 ): (FoundState | undefined)[] {
   const parts = [...own, ...others.parts]
@@ -138,7 +139,7 @@ export function findStates(
     next = isNext ? next + 1 : 0
     if (!part) {
       const plain = parts.find(({ id }) => algorithm.fromPlain && id === limit.otherId)
-      const state = plain && limit.fromPlain(plain, now)
+      const state = plain && limit.fromPlain(plain, now, limit.overage || openUntil(account, limit) > 0)
       if (state) return { state, last: plain.last, isOwn: true }
       if (!merged || merged.ends <= now || algorithm.inFlight) return undefined
       return { state: algorithm.stateOf(merged.units, merged.last), last: merged.last, isOwn: false }

@@ -119,8 +119,7 @@ export class PreparedLimit {
     const closed = this.algorithm.closed?.(this.state, this.#last, this.params)
     if (!closed) return undefined
     // A window that the next request begins is not over before it has begun: the latest one is kept for as long as it was.
-    const isRecent = this.isRecent(closed.endUs) ?? this.#now < 2 * closed.endUs - closed.startUs
-    return isRecent ? closed : undefined
+    return (this.isRecent(closed.endUs) ?? this.#now < 2 * closed.endUs - closed.startUs) ? closed : undefined
   }
 
   /** Whether no whole window has passed since the end of one; undefined where windows begin with requests. */
@@ -167,8 +166,7 @@ export class PreparedLimit {
 
   /** How long its window is, in µs. */
   get windowUs(): number {
-    const { algorithm, params } = this
-    return algorithm.windowUs?.(params) ?? algorithm.countsForUs(params)
+    return this.algorithm.windowUs?.(this.params) ?? this.algorithm.countsForUs(this.params)
   }
 
   /** Its quota without top-ups, if its window is short. */
@@ -188,9 +186,9 @@ export class PreparedLimit {
   }
 
   /** A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now. */
-  fromPlain({ state, last }: Pick<Part, 'state' | 'last'>, now: number): object | undefined {
+  fromPlain({ state, last }: Part, now: number, isBilled: boolean): object | undefined {
     const plain = state as { readonly count: number }
-    return this.algorithm.fromPlain?.(plain, last, this.#paramsAt(now), this.overage)
+    return this.algorithm.fromPlain?.(plain, last, this.#paramsAt(now), isBilled)
   }
 
   /** Begins afresh. */

@@ -57,6 +57,8 @@ export class QuickWay {
       answers.push(answer)
       if (answer.wait !== 0) fits = false
     }
+    // More units may not fit a short month that another limit makes the client wait into.
+    if (cost > 1 && set.billing && answers.some(({ wait }) => wait !== 0)) return undefined
     if (fits) {
       for (let i = 0; i < final; i += 1) {
         answers[i] = (limits[i] as PreparedLimit).decide(page, at + STATES, kept?.[i], request) as LimitAnswer

@@ -26,6 +26,7 @@ const MONTHS = {
   pro: { quota: 5, isBilled: true },
   basic: { quota: 2, isBilled: true },
   capped: { quota: 4, isBilled: true },
+  under: { quota: 4, isBilled: true },
   free: { quota: 3, isBilled: false },
   big: { quota: 20, isBilled: false },
   minute: undefined,
@@ -35,7 +36,8 @@ type PlanName = keyof typeof MONTHS
 const plans = {
   pro: { limits: [overage(5), '1000/min'] },
   basic: { limits: overage(2) },
-  capped: { limits: [{ quota: 9, window: 'month', name: 'cap' }, overage(4)] },
+  capped: { limits: [overage(4), { quota: 9, window: 'month', name: 'cap' }] },
+  under: { limits: [{ quota: 9, window: 'month', name: 'cap' }, overage(4)] },
   free: '3/month',
   big: ['20/month', '1000/d'],
   minute: '1000/min',
@@ -52,7 +54,7 @@ const act = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      plan: fc.constantFrom<PlanName>('pro', 'basic', 'capped', 'free', 'big', 'minute'),
+      plan: fc.constantFrom<PlanName>('pro', 'basic', 'capped', 'under', 'free', 'big', 'minute'),
       cost: fc.constantFrom(1, 1, 2, 4, 7),
     }),
   },

@@ -87,22 +87,22 @@ export function book(
     ...{ left: kind === 'topUp' ? units : 0, used: 0 },
     endsUs: Math.max(
       now + KEPT_US,
-      kind === 'topUp' ? paidUntil(time, limit) : 0,
+      kind === 'topUp' ? paidUntil(time, limit, account) : 0,
       now + Math.ceil(limit.windowUs),
     ),
   }
   return { booked: 'booked', account: [...account, entry] }
 }
 
-interface BookedLimit {
-  readonly keptId: number
+interface BookedLimit extends BookedIds {
   readonly windowUs: number
   readonly overage: boolean
 }
 
-/** How long it matters what a top-up paid: with overage, until the window after the last one that it paid in is over. */
-function paidUntil(endUs: number, { windowUs, overage }: BookedLimit): number {
-  return overage ? endUs + 2 * Math.ceil(windowUs) : endUs
+/** How long it matters what a top-up paid: where the limit is billed, until the window after the last one that it paid in is over. */
+function paidUntil(endUs: number, limit: BookedLimit, account: Account): number {
+  const isBilled = limit.overage || account.some((one) => one.kind === 'open' && isBookedOn(one, limit))
+  return isBilled ? endUs + 2 * Math.ceil(limit.windowUs) : endUs
 }
 
 /** Whether an account has more than windows. */

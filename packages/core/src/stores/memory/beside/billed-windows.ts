@@ -15,19 +15,31 @@ function idOf(kind: 'open' | 'closed', { keptId, nth }: Pick<KeptEntry, 'keptId'
 }
 
 /** The latest entry about a limit. */
-function entryOf(account: Account, kind: 'open' | 'closed', limit: PreparedLimit): KeptEntry | undefined {
-  const { nth } = limit
+function entryOf(
+  account: Account,
+  kind: 'open' | 'closed',
+  limit: PreparedLimit,
+  nth = limit.nth,
+): KeptEntry | undefined {
   return account.findLast((one) => one.kind === kind && one.nth === nth && isBookedOn(one, limit))
 }
 
-/** The account with the quota of a limit in its window of now. */
-export function withOpen(account: Account, limit: PreparedLimit, now: number): Account {
-  if (!limit.overage) return withLargerQuota(account, limit, now)
+/**
+ * The account with the quota of a limit in its window of now.
+ *
+ * @param ttlUs how long the state is kept
+ */
+export function withOpen(
+  account: Account,
+  limit: PreparedLimit,
+  { now, ttlUs }: { readonly now: number; readonly ttlUs: number },
+): Account {
   const known = entryOf(account, 'open', limit)
-  const { keptId, nth, planQuota: left, ttlUs } = limit
-  if (known && known.atUs > now && known.left === left) return account
+  const { algorithm, keptId, nth, planQuota: left } = limit
+  const isSame = known !== undefined && known.atUs > now && known.left === left
+  if (isSame && algorithm.before) return account
   const running = limit.running()
-  if (!running || running.units === 0) return account
+  if (!running || running.units === 0 || (isSame && known.atUs === running.endUs)) return account
   const entry: KeptEntry = {
     ...{ kind: 'open', id: idOf('open', { keptId, nth }), says: '', keptId, nth, left, used: 0 },
     ...{ atUs: running.endUs, endsUs: now + ttlUs },
@@ -35,13 +47,20 @@ export function withOpen(account: Account, limit: PreparedLimit, now: number): A
   return [...account.filter((one) => one !== known), entry]
 }
 
-/** A plan that covers what was used in its window leaves nothing to be billed. */
-function withLargerQuota(account: Account, limit: PreparedLimit, now: number): Account {
+/** A plan that covers what was used in its window leaves nothing to be billed. Called for a limit that no limit with overage is beside. */
+export function withLargerQuota(account: Account, limit: PreparedLimit, now: number): Account {
   const { planQuota: left } = limit
   const isCovered = (entry: KeptEntry): boolean =>
     entry.kind === 'open' && entry.atUs > now && entry.left < left && isBookedOn(entry, limit)
   if (!account.some(isCovered) || limit.running()?.units === 0) return account
   return account.map((entry) => (isCovered(entry) ? { ...entry, left } : entry))
+}
+
+/** The account without windows that are over and of whose units none is left. Called once those are closed that have some. */
+export function withoutStale(account: Account, limits: readonly PreparedLimit[], now: number): Account {
+  const isStale = (entry: KeptEntry): boolean =>
+    entry.kind === 'open' && entry.atUs <= now && limits.some((limit) => isBookedOn(entry, limit))
+  return account.some(isStale) ? account.filter((entry) => !isStale(entry)) : account
 }
 
 /** Until when the state of a limit is kept to be billed, also where another plan was the last to write it; 0 if it is not. */
@@ -58,6 +77,9 @@ export function closingOf(account: Account, limits: readonly PreparedLimit[], no
     const limit = open.kind === 'open' ? limits.find((one) => isBookedOn(open, one)) : undefined
     const window = limit?.closedWindow()
     if (!limit || !window) return []
+    // After the clock has gone back, a window can end twice.
+    const known = entryOf(account, 'closed', limit, open.nth)
+    if (known?.atUs === window.endUs && known.left >= window.units) return known
     const over = Math.max(window.units - open.left - paidOn(account, limit), 0)
     return closedEntry({ ...window, over }, open, now + limit.windowUs)
   })
@@ -99,10 +121,10 @@ export function closedOf(
  * The closed window of a limit with units that were used in it and are counted only now: they are billed with it. Undefined if there are
  * none.
  *
- * @param closed what it counted without them
+ * @param before what it counted without them, and the account as it was loaded: it can still have the window's quota
  */
 export function withLate(
-  closed: CountedWindow | undefined,
+  { closed, account }: { readonly closed: CountedWindow | undefined; readonly account: Account },
   used: readonly Usage[],
   limit: PreparedLimit,
   now: number,
@@ -121,7 +143,9 @@ export function withLate(
   if (sum === 0) return undefined
   const units = unitsThatFit(sum, counted)
   const { whole = planQuota } = params as { readonly whole?: number }
-  const slack = over > 0 ? 0 : Math.max(whole - counted, 0)
+  const open = entryOf(account, 'open', limit)
+  const quota = open?.atUs === endUs ? open.left : whole
+  const slack = over > 0 ? 0 : Math.max(quota - counted, 0)
   const window = { startUs, endUs, units: counted + units, over: over + Math.max(units - slack, 0) }
   return closedEntry(window, limit, now + windowUs)
 }

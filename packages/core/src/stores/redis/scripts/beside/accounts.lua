@@ -43,10 +43,15 @@ local function read_account(set, text)
   return set.known
 end
 
+-- The account that begins at `at`, and its size.
+local function account_at(set, at)
+  local size = STATE_ID + 1 + ENTRY * string.byte(set.value, at + STATE_ID)
+  return read_account(set, sub(set.value, at, at + size - 1)), size
+end
+
 -- Loads the account that begins at `at`. Returns where it ends.
 local function load_account(set, at)
-  local size = STATE_ID + 1 + ENTRY * string.byte(set.value, at + STATE_ID)
-  local account = read_account(set, sub(set.value, at, at + size - 1))
+  local account, size = account_at(set, at)
   set.account, set.account_size, set.account_ends = #account.entries > 0 and account.entries, size, account.ends
   return at + size, account.is_booked
 end
@@ -73,6 +78,14 @@ end
 -- Whether an entry was booked on a limit, with or without a billing day.
 local function is_on(entry, limit)
   return entry.limit == limit.id or entry.limit == limit.other_id
+end
+
+-- Whether what a limit counted is billed: it has overage, or its window began on a plan with it.
+local function is_billed(entries, limit)
+  for n = 1, limit.overage and 0 or #entries do
+    if entries[n].kind == OPEN and is_on(entries[n], limit) then return true end
+  end
+  return limit.overage or false
 end
 
 -- The top-ups of a limit. One that has ended has nothing left, and what it paid is paid.
@@ -283,8 +296,8 @@ local function book(set, entry)
   settle(set)
   local algorithm = complete(limit.algorithm)
   local ends = max(now + KEPT_FOR, entry.time, after_window(limit))
-  -- With overage, what a top-up paid matters until the window after the last one that it paid in is over.
-  if entry.kind == TOP_UP and limit.overage then ends = max(ends, entry.time + 2 * (after_window(limit) - now)) end
+  -- Where the limit is billed, what a top-up paid matters until the window after the last one that it paid in is over.
+  if entry.kind == TOP_UP and is_billed(account, limit) then ends = max(ends, entry.time + 2 * (after_window(limit) - now)) end
   account[#account + 1] = {
     id = entry.id, says = entry.says, kind = entry.kind, limit = limit.id, time = entry.kind == RENEWAL and now or entry.time,
     left = entry.kind == TOP_UP and entry.units or 0, used = 0, ends = ends, order = #account + 1,
@@ -310,6 +323,6 @@ local function book(set, entry)
 end
 
 return {
-  load = load_account, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
+  load = load_account, at = account_at, is_billed = is_billed, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
   book = book, left_in = left_in, find_closing = find_closing, keep_windows = keep_windows, close_late = close_late, usage = usage_of,
 }

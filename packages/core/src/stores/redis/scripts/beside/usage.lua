@@ -53,7 +53,12 @@ local function find_closing(set)
       while set[i] and not is_on(open, set[i]) do i = i + 1 end
       local limit = set[i]
       local window = limit and closed_window(limit)
-      if window then
+      local known = window and entry_of(set.account, CLOSED, limit, unpack_bytes('>I2', open.id, 11))
+      -- After the clock has gone back, a window can end twice.
+      if known and known.time == window.ends and known.left >= window.units then
+        set.closing = set.closing or {}
+        set.closing[#set.closing + 1] = known
+      elseif window then
         window.over = max(window.units - open.left - (limit.paid or 0), 0)
         set.closing = set.closing or {}
         set.closing[#set.closing + 1] = closed_entry('closed' .. sub(open.id, 7), open.limit, window, after_window(limit))
@@ -81,11 +86,32 @@ local function close(set)
   end
 end
 
+-- Forgets windows that are over and of whose units none is left.
+local function forget_stale(set)
+  for n = set.account and #set.account or 0, 1, -1 do
+    local entry = set.account[n]
+    for i = 1, entry.kind == OPEN and entry.time <= now and #set or 0 do
+      if is_on(entry, set[i]) then
+        table.remove(copied_account(set), n)
+        break
+      end
+    end
+  end
+end
+
+local function has_overage_beside(set, limit)
+  for i = 1, #set do
+    if set[i].overage and set[i].id == limit.id then return true end
+  end
+  return false
+end
+
 -- Notes the quota of a limit in its window of now.
 local function open(set, limit)
   local units, _, ends = limit.algorithm.running(limit)
   local quota = limit.pots and limit.pots.base or limit.quota
   if not limit.overage then
+    if has_overage_beside(set, limit) then return end
     -- A plan that covers what was used in its window leaves nothing to be billed.
     for n = 1, units ~= 0 and set.account and #set.account or 0 do
       local entry = set.account[n]
@@ -95,18 +121,20 @@ local function open(set, limit)
   end
   local nth = nth_of(set, limit)
   local known, at = entry_of(set.account, OPEN, limit, nth)
-  if known and known.time > now and known.left == quota or not units or units == 0 then return end
+  local is_same = known and known.time > now and known.left == quota and (limit.algorithm.before or known.time == ends)
+  if is_same or not units or units == 0 then return end
   local account = copied_account(set)
   if known then table.remove(account, at) end
   account[#account + 1] = {
     id = 'opened' .. pack_bytes('>I4I2', limit.id, nth), says = '000000', kind = OPEN, limit = limit.id, time = ends, left = quota, used = 0,
-    ends = now + set.lifetime,
+    ends = now + set.lifetime - KEPT * 1000000,
   }
 end
 
 -- Called before a set is saved that counts overage, or has an account.
 local function keep_windows(set)
   if set.closing then close(set) end
+  forget_stale(set)
   for i = 1, #set do
     local limit = set[i]
     if limit.algorithm.running then open(set, limit) end
@@ -122,9 +150,7 @@ end
 -- What was counted in the window before that of now, with overage. The limit can be of another plan, but the set has no limit with
 -- overage beside it.
 local function closed_of(set, limit)
-  for i = 1, limit.overage and 0 or #set do
-    if set[i].overage and set[i].id == limit.id then return nil end
-  end
+  if not limit.overage and has_overage_beside(set, limit) then return nil end
   local nth, is_recent = nth_of(set, limit), limit.algorithm.is_recent
   local entry = entry_of(set.closing, CLOSED, limit, nth)
   if not entry then
@@ -157,11 +183,13 @@ local function close_late(set, limit, used)
   end
   if units == 0 then return end
   closed = closed or { units = 0, over = 0 }
-  local quota = limit.whole or limit.pots and limit.pots.base or limit.quota
+  local nth = nth_of(set, limit)
+  local opened = entry_of(set.account, OPEN, limit, nth)
+  -- The account can still have the window's quota.
+  local quota = opened and opened.time == ends and opened.left or limit.whole or limit.pots and limit.pots.base or limit.quota
   local slack = closed.over > 0 and 0 or max(quota - closed.units, 0)
   units = units_that_fit(units, closed.units)
   local window = { units = closed.units + units, over = closed.over + max(units - slack, 0), start = start, ends = ends }
-  local nth = nth_of(set, limit)
   local _, at = entry_of(set.closing, CLOSED, limit, nth)
   set.closing = set.closing or {}
   set.closing[at or #set.closing + 1] =

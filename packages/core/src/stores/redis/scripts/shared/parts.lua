@@ -170,7 +170,13 @@ local function load_plain(set, limit)
   local from, last = find_part(set.value, limit.other_id)
   if not from then return false end
   local _, count = unpack_bytes('>I4I5', set.value, from)
-  if not limit.algorithm.load_plain(limit, last, count) then return false end
+  local account_at, entries = find_account(set.value), {}
+  if account_at then
+    accounts = accounts or make_accounts()
+    entries = accounts.at(set, account_at).entries
+  end
+  local is_billed = account_at and accounts.is_billed(entries, limit) or limit.overage
+  if not limit.algorithm.load_plain(limit, last, count, is_billed) then return false end
   if last > set.written then set.written = last end
   return true
 end
