@@ -27,7 +27,14 @@ export class QuickWay {
    * @param mayTake whether the cost is taken if it fits all limits
    * @returns undefined where the general way must decide, also where it counts a denial: then nothing has changed
    */
-  decide({ key, set, cost }: SubRequest, mayTake: boolean, now: number): LimitAnswer[] | undefined {
+  decide(part: SubRequest, mayTake: boolean, now: number): LimitAnswer[] | undefined {
+    const answers = this.#decide(part, mayTake, now)
+    if (part.cost === 1 || !part.set.billing || !answers) return answers
+    // More units may not fit a short month that another limit makes the client wait into.
+    return answers.some(({ wait }) => wait !== 0) ? undefined : answers
+  }
+
+  #decide({ key, set, cost }: SubRequest, mayTake: boolean, now: number): LimitAnswer[] | undefined {
     const records = this.#records
     const id = records.find(key)
     if (id === NONE || records.sets[id] !== set || needsGeneralWay(set)) return undefined
@@ -57,8 +64,6 @@ export class QuickWay {
       answers.push(answer)
       if (answer.wait !== 0) fits = false
     }
-    // More units may not fit a short month that another limit makes the client wait into.
-    if (cost > 1 && set.billing && answers.some(({ wait }) => wait !== 0)) return undefined
     if (fits) {
       for (let i = 0; i < final; i += 1) {
         answers[i] = (limits[i] as PreparedLimit).decide(page, at + STATES, kept?.[i], request) as LimitAnswer
