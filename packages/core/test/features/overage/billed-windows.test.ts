@@ -102,6 +102,21 @@ describe.each(Object.entries(datedStores))('on %s', (_, makeStore) => {
     expect(await closedOf(limiter, as('big'))).toBeUndefined()
   })
 
+  test('a plan that is scaled for a while, and a smaller plan at the end of the month, do not raise the bill', async () => {
+    const { limiter } = make()
+    on('2026-01-13')
+    await limiter.consume(as('pro'), { cost: 9 })
+    const lift = await limiter.scale('pro', 0.5, { for: '2h' })
+    expect((await limiter.consume(as('pro'))).limits[0]?.over).toBe(5)
+    await lift.lift()
+    on('2026-02-03')
+    expect(await closedOf(limiter, as('pro'))).toEqual([10, 0, '2026-01-01'])
+    await limiter.consume(as('pro'), { cost: 12 })
+    await limiter.consume(as('capped'))
+    on('2026-03-03')
+    expect(await closedOf(limiter, as('pro'))).toEqual([13, 3, '2026-02-01'])
+  })
+
   test('a clock that goes back over the end of a month does not replace what was closed', async () => {
     const { limiter } = make()
     on('2026-01-20')

@@ -81,7 +81,7 @@ describe.each<[string, (now: () => number) => Store]>([
   ['memory', (now) => memoryStore({ now })],
   ['Redis', (now) => redisStore(sharedRedis(), { prefix: testPrefix(), now })],
 ])('%s', (_, storeOn) => {
-  test('a month is billed by the last plan with overage in it, or by a larger quota that came after it', async () => {
+  test('a month with overage is billed by the largest quota that it was used with since then', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(act, { minLength: 4, maxLength: 40 }), anchors, async (acts, anchor) => {
         const clock = { now: Date.UTC(2026, 0, 3, 5) }
@@ -99,7 +99,7 @@ describe.each<[string, (now: () => number) => Store]>([
             const month = months.get(now) ?? { units: 0, quota: undefined }
             months.set(now, month)
             month.units += one.cost
-            if (said.isBilled) month.quota = said.quota
+            if (said.isBilled) month.quota = Math.max(month.quota ?? 0, said.quota)
             else if (month.quota !== undefined) month.quota = Math.max(month.quota, said.quota)
           } else {
             const { closed } = await limiter.usageOf(on(one.asks), { limit: 'month' })

@@ -35,11 +35,13 @@ export function withOpen(
   { now, ttlUs }: { readonly now: number; readonly ttlUs: number },
 ): Account {
   const known = entryOf(account, 'open', limit)
-  const { algorithm, keptId, nth, planQuota: left } = limit
-  const isSame = known !== undefined && known.atUs > now && known.left === left
+  const { algorithm, keptId, nth, planQuota } = limit
+  const isSame = known !== undefined && known.atUs > now && known.left >= planQuota
   if (isSame && algorithm.before) return account
   const running = limit.running()
   if (!running || running.units === 0 || (isSame && known.atUs === running.endUs)) return account
+  // The largest quota of the window: what a plan or a rule allowed for a while is not billed.
+  const left = known?.atUs === running.endUs ? Math.max(known.left, planQuota) : planQuota
   const entry: KeptEntry = {
     ...{ kind: 'open', id: idOf('open', { keptId, nth }), says: '', keptId, nth, left, used: 0 },
     ...{ atUs: running.endUs, endsUs: now + ttlUs },

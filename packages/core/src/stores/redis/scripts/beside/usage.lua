@@ -121,8 +121,10 @@ local function open(set, limit)
   end
   local nth = nth_of(set, limit)
   local known, at = entry_of(set.account, OPEN, limit, nth)
-  local is_same = known and known.time > now and known.left == quota and (limit.algorithm.before or known.time == ends)
+  local is_same = known and known.time > now and known.left >= quota and (limit.algorithm.before or known.time == ends)
   if is_same or not units or units == 0 then return end
+  -- The largest quota of the window: what a plan or a rule allowed for a while is not billed.
+  if known and known.time == ends then quota = max(quota, known.left) end
   local account = copied_account(set)
   if known then table.remove(account, at) end
   account[#account + 1] = {
