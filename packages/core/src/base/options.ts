@@ -181,3 +181,13 @@ export function isUnits(value: unknown): value is number {
 export function shareOfUnits(units: number, share: number): number {
   return Math.max(Math.floor(units * share), 1)
 }
+
+/**
+ * @param example how users pass it: `process.env.ID_SECRET`
+ * @throws {ConfigError} when it is not a secret of 16 characters or more; the error never shows the secret
+ */
+export function needSecret(path: string, given: unknown, example: string): void {
+  if (typeof given === 'string' && given.length >= 16) return
+  const expected = `a secret string of at least 16 characters, such as ${example}`
+  throw ConfigError.wrongSecret(path, given, expected)
+}

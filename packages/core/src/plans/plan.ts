@@ -225,7 +225,7 @@ function isWithin(narrow: Limit, wide: Limit): boolean {
 }
 
 /**
- * Refuses limits that observe and would count in one state: each takes only what fits it.
+ * Refuses two limits that observe and have one state. Each takes only what fits it, so they would count each other's units.
  *
  * @throws {ConfigError}
  */

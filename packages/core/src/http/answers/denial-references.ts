@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { atCaller, ConfigError, show, TollgateError } from '../../base/errors.js'
-import { needOptions } from '../../base/options.js'
+import { atCaller, show, TollgateError } from '../../base/errors.js'
+import { needOptions, needSecret } from '../../base/options.js'
 import type { Decision, DenialReason } from '../../limiter/decision/decision.js'
 import { packDenial, unpackDenial, type DeniedFacts } from './denied-facts.js'
 
@@ -48,6 +48,7 @@ const MOST_BYTES = Math.floor(((200 - PREFIX.length) * 3) / 4)
 const MOST_FACTS = MOST_BYTES - HEAD - COUNTER - TAG
 /** References of one second that are remembered. With more, all are forgotten. */
 const MOST_KNOWN = 1000
+const SECRET = 'process.env.REFERENCE_SECRET'
 const EXAMPLE = `'${PREFIX}AZ...', as in the field instance of a denial`
 
 /**
@@ -68,12 +69,12 @@ export function denialReferences(options: DenialReferencesOptions): DenialRefere
 }
 
 function readSecrets(options: DenialReferencesOptions): readonly string[] {
-  needOptions(options, { names: ['secret'], example: '{ secret: process.env.REFERENCE_SECRET }' })
+  needOptions(options, { names: ['secret'], example: `{ secret: ${SECRET} }` })
   const secrets = [options.secret].flat()
-  if (secrets.length === 0) throw wrongSecret('secret', [])
+  if (secrets.length === 0) needSecret('secret', options.secret, SECRET)
   for (const [i, secret] of secrets.entries()) {
     const path = Array.isArray(options.secret) ? `secret[${i}]` : 'secret'
-    if (typeof secret !== 'string' || secret.length < 16) throw wrongSecret(path, secret)
+    needSecret(path, secret, SECRET)
   }
   return secrets
 }
@@ -193,9 +194,4 @@ function otherKey(id: Buffer, own: readonly Buffer[]): TollgateError {
 
 function wrongReference(problem: string): TollgateError {
   return new TollgateError('ERR_TOLLGATE_REFERENCE', `reference: ${problem}`)
-}
-
-function wrongSecret(path: string, given: unknown): ConfigError {
-  const expected = 'a secret string of at least 16 characters, such as process.env.REFERENCE_SECRET'
-  return ConfigError.wrongSecret(path, given, expected)
 }

@@ -6,7 +6,7 @@ import type { LocalOptions } from '../../failure/local/local-limiter.js'
 import { needRememberOptions, type RememberOptions } from '../../features/denials/denials.js'
 import type { PlanOf, PlanCacheOptions } from '../../requests/plan/plan-lookup.js'
 import { needName } from '../../requests/scope.js'
-import { needOptions, type KnownOptions, isWhole } from '../../base/options.js'
+import { needOptions, needSecret, type KnownOptions, isWhole } from '../../base/options.js'
 import { checkStore } from '../../stores/store-check.js'
 import { ConfigError } from '../../base/errors.js'
 import { processWide, isSilent, type Warn } from '../../base/warnings.js'
@@ -152,7 +152,7 @@ export function checkLimiterOptions(options: LimiterOptions): void {
       'it caches the answers of planOf, and there is no planOf: set both or neither',
     )
   }
-  if (hashIds !== undefined) needSecret(hashIds)
+  if (hashIds !== undefined) needSecret('hashIds', hashIds, 'process.env.ID_SECRET')
   if (warnings !== undefined && typeof warnings !== 'boolean') {
     throw ConfigError.wrong('warnings', warnings, 'true or false')
   }
@@ -179,16 +179,6 @@ export function warnOfUndefined(options: LimiterOptions, warn: Warn): void {
 function functionOfRequest(): ConfigError {
   const own = "without HTTP a subject brings its limits: limiter.consume({ id, limits: ['40/min'] })"
   return new ConfigError('limit', `pass a function of the request to an adapter's rateLimit; ${own}`)
-}
-
-/** @throws {ConfigError} when it is not a secret of 16 characters or more; the error never shows the secret */
-function needSecret(given: unknown): void {
-  if (typeof given === 'string' && given.length >= 16) return
-  throw ConfigError.wrongSecret(
-    'hashIds',
-    given,
-    'a secret string of at least 16 characters, such as process.env.ID_SECRET',
-  )
 }
 
 function checkLocalOptions(local: LocalOptions): void {

@@ -76,6 +76,7 @@ export class BookedLimits extends LoadedLimits {
     const { account } = this
     this.#now = now
     this.#closing = account.length === 0 ? NO_ACCOUNT : closingOf(account, this.limits, now)
+    for (const limit of this.limits) if (limit.overage || account.length > 0) limit.noteUnits()
   }
 
   /**

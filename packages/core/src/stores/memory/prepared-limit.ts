@@ -55,6 +55,7 @@ export class PreparedLimit {
   #now = 0
   #last = 0
   #book: LeaseBook = NO_LEASES
+  #loadedUnits = 0
 
   constructor(
     limit: CompiledLimit,
@@ -125,6 +126,20 @@ export class PreparedLimit {
   /** Whether no whole window has passed since the end of one; undefined where windows begin with requests. */
   isRecent(endUs: number): boolean | undefined {
     return this.algorithm.isRecent?.(endUs, this.#now, this.params)
+  }
+
+  /** Notes what it counts in the window of now, before the request changes it. */
+  noteUnits(): void {
+    this.#loadedUnits = this.#units()
+  }
+
+  /** Whether units were counted in the window of now since then. */
+  hasCounted(): boolean {
+    return this.#units() > this.#loadedUnits
+  }
+
+  #units(): number {
+    return this.algorithm.running?.(this.state, this.params)?.units ?? 0
   }
 
   /** What it counts in the window of now. */
@@ -246,7 +261,7 @@ export class PreparedLimit {
     return this.#later(cost, Math.max(wait, reset), wait)
   }
 
-  /** When a cost fits that does not before `wait`, nor before `since`. Later windows can be short, and top-ups will have ended. */
+  /** When a cost fits that cannot fit before `wait`. Later windows can be short, and top-ups will have ended. Never earlier than `since`. */
   #later(cost: number, wait: number, since: number): number {
     const pots = this.#pots
     if (!pots) return this.#behindShort(cost, wait)

@@ -117,6 +117,41 @@ describe.each(Object.entries(datedStores))('on %s', (_, makeStore) => {
     expect(await closedOf(limiter, as('pro'))).toEqual([13, 3, '2026-02-01'])
   })
 
+  test('late charges and refunds on an earlier plan do not change by which quota the month of now is billed', async () => {
+    const { limiter, store } = make()
+    const asked = jest.spyOn(store, 'consume')
+    on('2026-01-20')
+    const first = await limiter.consume(as('pro'), { cost: 3 })
+    await limiter.usageOf(as('pro'), { limit: 'month' })
+    const [[request]] = asked.mock.lastCall as [[StoreRequest]]
+    const chargeLate = async (): Promise<unknown> => {
+      const used = [[{ units: 1, ageUs: (clock.now - Date.parse('2026-01-21')) * 1000 }]]
+      const parts = [{ ...request.parts[0], used }]
+      return store.consume([{ shard: 0, grant: 'force', parts } as unknown as ChargeRequest])
+    }
+    // February is on a plan that is not billed, and what comes late is of January's plan.
+    on('2026-02-03')
+    await limiter.consume(as('big'), { cost: 100 })
+    await limiter.refund(first)
+    await chargeLate()
+    expect(await closedOf(limiter, as('pro'))).toEqual([4, 0, '2026-01-01'])
+    on('2026-03-03')
+    expect(await closedOf(limiter, as('pro'))).toBeUndefined()
+    // March is billed, by the larger plan that covers it.
+    await limiter.consume(as('pro'), { cost: 20 })
+    const larger = await limiter.consume(as('big'))
+    const used = [[{ units: 1, ageUs: (clock.now - Date.parse('2026-02-21')) * 1000 }]]
+    const late = { shard: 0, grant: 'force', parts: [{ ...request.parts[0], used }] }
+    await store.consume([late as unknown as ChargeRequest])
+    on('2026-04-03')
+    expect(await closedOf(limiter, as('pro'))).toEqual([21, 0, '2026-03-01'])
+    // April is not covered by it, though units of March go back.
+    await limiter.consume(as('pro'), { cost: 20 })
+    await limiter.refund(larger)
+    on('2026-05-03')
+    expect(await closedOf(limiter, as('pro'))).toEqual([20, 10, '2026-04-01'])
+  })
+
   test('a clock that goes back over the end of a month does not replace what was closed', async () => {
     const { limiter } = make()
     on('2026-01-20')

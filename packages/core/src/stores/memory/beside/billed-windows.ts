@@ -25,7 +25,8 @@ function entryOf(
 }
 
 /**
- * The account with the quota of a limit in its window of now.
+ * The account with the quota of a limit in its window of now, if it counts units now: what goes back or is charged late says nothing of
+ * the plan that this window is used on.
  *
  * @param ttlUs how long the state is kept
  */
@@ -37,9 +38,9 @@ export function withOpen(
   const known = entryOf(account, 'open', limit)
   const { algorithm, keptId, nth, planQuota } = limit
   const isSame = known !== undefined && known.atUs > now && known.left >= planQuota
-  if (isSame && algorithm.before) return account
+  if ((isSame && algorithm.before) || !limit.hasCounted()) return account
   const running = limit.running()
-  if (!running || running.units === 0 || (isSame && known.atUs === running.endUs)) return account
+  if (!running || (isSame && known.atUs === running.endUs)) return account
   // The largest quota of the window: what a plan or a rule allowed for a while is not billed.
   const left = known?.atUs === running.endUs ? Math.max(known.left, planQuota) : planQuota
   const entry: KeptEntry = {
@@ -54,11 +55,11 @@ export function withLargerQuota(account: Account, limit: PreparedLimit, now: num
   const { planQuota: left } = limit
   const isCovered = (entry: KeptEntry): boolean =>
     entry.kind === 'open' && entry.atUs > now && entry.left < left && isBookedOn(entry, limit)
-  if (!account.some(isCovered) || limit.running()?.units === 0) return account
+  if (!account.some(isCovered) || !limit.hasCounted()) return account
   return account.map((entry) => (isCovered(entry) ? { ...entry, left } : entry))
 }
 
-/** The account without windows that are over and of whose units none is left. Called once those are closed that have some. */
+/** The account without open windows that are over. Called once those are closed in which units are left. */
 export function withoutStale(account: Account, limits: readonly PreparedLimit[], now: number): Account {
   const isStale = (entry: KeptEntry): boolean =>
     entry.kind === 'open' && entry.atUs <= now && limits.some((limit) => isBookedOn(entry, limit))
@@ -99,10 +100,10 @@ function closedEntry(
   return { kind: 'closed', id, says, keptId, nth, ...numbers }
 }
 
-/** The account with windows that are over. */
+/** The account with windows that are over. They can still be in it as open: see `withoutStale`. */
 export function withClosed(account: Account, closing: Account): Account {
   if (closing.length === 0) return account
-  const ids = new Set(closing.flatMap((entry) => [entry.id, idOf('open', entry)]))
+  const ids = new Set(closing.map(({ id }) => id))
   return [...account.filter(({ id }) => !ids.has(id)), ...closing]
 }
 

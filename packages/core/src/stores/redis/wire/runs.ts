@@ -107,27 +107,19 @@ function onlyRequest(request: StoreRequest, { set, cost, key }: SubRequest): Onl
 
 /** The same where subjects have billing days of their own. */
 function onlyBilledRun(batch: readonly StoreRequest[], set: LimitSet, cost: number): OnlyRun | undefined {
+  const sets = new Map<string, LimitSet>()
   const kind = kindOf(set)
-  const keys = new Set<string>()
-  const sets: LimitSet[] = []
   for (const request of batch) {
     const part = request.parts[0] as SubRequest
     if (kindOf(part.set) !== kind || !isOfRun(request, cost)) return undefined
-    keys.add(part.key)
-    sets.push(part.set)
-  }
-  if (keys.size > MOST_KEYS) return undefined
-  const run: OnlyRun = { set, cost, keys: [...keys], times: [], answered: undefined }
-  if (keys.size === batch.length) return { ...run, sets }
-  const setOf = new Map<string, LimitSet>()
-  for (const [i, request] of batch.entries()) {
-    const { key } = request.parts[0] as SubRequest
     // The day of a subject was moved within the batch.
-    if ((setOf.get(key) ?? sets[i]) !== sets[i]) return undefined
-    setOf.set(key, sets[i] as LimitSet)
+    if ((sets.get(part.key) ?? part.set) !== part.set) return undefined
+    sets.set(part.key, part.set)
   }
-  const ordered = withTimes(run, batch)
-  return { ...ordered, sets: ordered.keys.map((key) => setOf.get(key) as LimitSet) }
+  if (sets.size > MOST_KEYS) return undefined
+  const run: OnlyRun = { set, cost, keys: [...sets.keys()], times: [], answered: undefined }
+  const ordered = sets.size === batch.length ? run : withTimes(run, batch)
+  return { ...ordered, sets: ordered.keys.map((key) => sets.get(key) as LimitSet) }
 }
 
 function isOfRun({ parts, grant, hold }: StoreRequest, cost: number): boolean {

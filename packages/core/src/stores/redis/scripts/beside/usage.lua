@@ -73,20 +73,19 @@ local function copied_account(set)
   return set.account
 end
 
--- Keeps the windows that are over.
+-- Keeps the windows that are over. They can still be in the account as open: see forget_stale.
 local function close(set)
   local account = copied_account(set)
   for n = 1, #set.closing do
     local closed = set.closing[n]
     for m = #account, 1, -1 do
-      local id = account[m].id
-      if id == closed.id or id == 'opened' .. sub(closed.id, 7) then table.remove(account, m) end
+      if account[m].id == closed.id then table.remove(account, m) end
     end
     account[#account + 1] = closed
   end
 end
 
--- Forgets windows that are over and of whose units none is left.
+-- Forgets open windows that are over. Called once those are closed in which units are left.
 local function forget_stale(set)
   for n = set.account and #set.account or 0, 1, -1 do
     local entry = set.account[n]
@@ -106,14 +105,16 @@ local function has_overage_beside(set, limit)
   return false
 end
 
--- Notes the quota of a limit in its window of now.
+-- Notes the quota of a limit in its window of now, if it counts units now: what goes back or is charged late says nothing of the plan
+-- that this window is used on.
 local function open(set, limit)
-  local units, _, ends = limit.algorithm.running(limit)
+  local _, _, ends = limit.algorithm.running(limit)
+  if limit.count <= (limit.loaded_count or 0) then return end
   local quota = limit.pots and limit.pots.base or limit.quota
   if not limit.overage then
     if has_overage_beside(set, limit) then return end
     -- A plan that covers what was used in its window leaves nothing to be billed.
-    for n = 1, units ~= 0 and set.account and #set.account or 0 do
+    for n = 1, set.account and #set.account or 0 do
       local entry = set.account[n]
       if entry.kind == OPEN and entry.time > now and is_on(entry, limit) then change(set, entry, max(entry.left, quota), 0) end
     end
@@ -122,7 +123,7 @@ local function open(set, limit)
   local nth = nth_of(set, limit)
   local known, at = entry_of(set.account, OPEN, limit, nth)
   local is_same = known and known.time > now and known.left >= quota and (limit.algorithm.before or known.time == ends)
-  if is_same or not units or units == 0 then return end
+  if is_same then return end
   -- The largest quota of the window: what a plan or a rule allowed for a while is not billed.
   if known and known.time == ends then quota = max(quota, known.left) end
   local account = copied_account(set)

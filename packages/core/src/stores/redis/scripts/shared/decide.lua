@@ -69,7 +69,7 @@ local function behind_short(limit, cost, wait, lasting)
   return quota and wait >= begins and wait < ends and cost > quota + lasting and ends or wait
 end
 
--- When a cost fits that does not before `wait`, nor before `since`. Later windows can be short, and top-ups will have ended.
+-- When a cost fits that cannot fit before `wait`. Later windows can be short, and top-ups will have ended. Never earlier than `since`.
 local function later(limit, cost, wait, since)
   if not limit.pots then return behind_short(limit, cost, wait, 0) end
   local later_wait = accounts.wait(limit, cost, behind_short(limit, cost, wait, accounts.left_in(limit, wait)))
@@ -97,12 +97,17 @@ local function wait_from(limit, cost, wait)
   return later(limit, cost, max(wait, reset), wait)
 end
 
+-- Whether a limit of the set can have less room later: top-ups end, and months can be short.
+local function can_shrink(set)
+  return set.account or set.described[6] or set.is_billed
+end
+
 -- While the client waits for another limit, a top-up may end, or a short month begin. Then its limit makes the client wait, too.
 local function lengthen(parts)
   local longest, is_later, can_change = 0, true, false
   for i = 1, #parts do
     local set = parts[i].set
-    can_change = can_change or set.account or set.described[6] or set.is_billed
+    can_change = can_change or can_shrink(set)
     for j = 1, #set do
       local limit = set[j]
       if limit.waits == NEVER then return end
@@ -190,7 +195,7 @@ local function decide(set, key, cost)
   elseif set.has_new_denials then
     blocking.write(set, key)
   end
-  if not fits then lengthen({ { set = set, cost = cost } }) end
+  if not fits and can_shrink(set) then lengthen({ { set = set, cost = cost } }) end
   tell_all(set)
   if set.block_after then return set.blocked_for == 0 or set.is_new_block end
   return fits

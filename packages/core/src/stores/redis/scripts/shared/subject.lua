@@ -101,6 +101,13 @@ local function load_behind(set, at, last)
   end
 end
 
+-- Notes what limits count in their windows of now, before a request changes it.
+local function note_counts(set)
+  for i = 1, (set.account or set.counts_overage) and #set or 0 do
+    set[i].loaded_count = set[i].count
+  end
+end
+
 -- Forgets the subject that was loaded before.
 local function clear_set(set)
   if set.is_billed then parts.unbill(set) end
@@ -125,7 +132,7 @@ local function load_limits(set, value)
     for i = 1, #set do
       set[i].algorithm.start(set[i])
     end
-    return
+    return note_counts(set)
   end
   local limit, size = set[1], HEADER + STATE_ID + set[1].algorithm.size
   local found_format, last, found, a, b, c, d
@@ -148,6 +155,7 @@ local function load_limits(set, value)
   set.behind = at
   if at <= #value then load_behind(set, at, last) end
   if set.account then accounts.find_closing(set) end
+  note_counts(set)
 end
 
 -- @include shared/save.lua
