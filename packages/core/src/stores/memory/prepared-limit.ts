@@ -1,5 +1,5 @@
 import { NEVER } from '../../algorithms/implementation.js'
-import type { LimitAnswer, Packing, QuickRequest, WindowUnits } from '../../algorithms/implementation.js'
+import type { LimitAnswer, Packing, QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import { keptId, type CompiledLimit, type Params } from '../../plans/limit/limit-set.js'
 import type { SlotHolder } from '../contract.js'
@@ -52,8 +52,9 @@ export class PreparedLimit {
   #forgetsPaid = false
   /** When the subject's limit was renewed, in µs; 0 if it was not. */
   renewedAtUs = 0
-  #now = 0
-  #last = 0
+  now = 0
+  /** As of the load, in µs: the time of the last write, and now. */
+  last = 0
   #book: LeaseBook = NO_LEASES
   #loadedUnits = 0
 
@@ -84,11 +85,11 @@ export class PreparedLimit {
   /** Makes a subject's state the one that is decided, as of `now`. */
   load(state: object, last: number, now: number): void {
     this.state = state
-    this.#now = now
+    this.now = now
     this.params = this.#paramsAt(now)
     this.algorithm.load(state, last, now, this.params)
     if (this.algorithm.paramsFor) this.params = this.#paramsOfPlan()
-    this.#last = last
+    this.last = last
     this.leased = 0
     this.#pots = undefined
     this.#forgetsPaid = false
@@ -115,31 +116,14 @@ export class PreparedLimit {
       if (other.keptId === this.keptId && other.#pots) this.#pots?.payWith(other.#pots)
   }
 
-  /** The latest window in which it counted units, if that is over, but not for a whole window. */
-  closedWindow(): WindowUnits | undefined {
-    const closed = this.algorithm.closed?.(this.state, this.#last, this.params)
-    if (!closed) return undefined
-    // A window that the next request begins is not over before it has begun: the latest one is kept for as long as it was.
-    return (this.isRecent(closed.endUs) ?? this.#now < 2 * closed.endUs - closed.startUs) ? closed : undefined
-  }
-
-  /** Whether no whole window has passed since the end of one; undefined where windows begin with requests. */
-  isRecent(endUs: number): boolean | undefined {
-    return this.algorithm.isRecent?.(endUs, this.#now, this.params)
-  }
-
   /** Notes what it counts in the window of now, before the request changes it. */
   noteUnits(): void {
-    this.#loadedUnits = this.#units()
+    this.#loadedUnits = this.running()?.units ?? 0
   }
 
   /** Whether units were counted in the window of now since then. */
   hasCounted(): boolean {
-    return this.#units() > this.#loadedUnits
-  }
-
-  #units(): number {
-    return this.algorithm.running?.(this.state, this.params)?.units ?? 0
+    return (this.running()?.units ?? 0) > this.#loadedUnits
   }
 
   /** What it counts in the window of now. */
@@ -158,7 +142,7 @@ export class PreparedLimit {
 
   /** The parameters for its state, without top-ups. */
   #paramsOfPlan(): Params {
-    const params = this.#paramsAt(this.#now)
+    const params = this.#paramsAt(this.now)
     return this.algorithm.paramsFor?.(this.state, params) ?? params
   }
 
@@ -176,7 +160,7 @@ export class PreparedLimit {
   #held(): number {
     const { algorithm, state, params } = this
     const reset = algorithm.wait(state, algorithm.remaining(state, params) + 1, params)
-    return reset > 0 ? heldUntil(this.#book, this.stateId, this.#now + reset, this.#now) : 0
+    return reset > 0 ? heldUntil(this.#book, this.stateId, this.now + reset, this.now) : 0
   }
 
   /** How long its window is, in µs. */
@@ -256,7 +240,7 @@ export class PreparedLimit {
     const free = algorithm.remaining(state, params)
     const reset = algorithm.wait(state, free + 1, params)
     const held = wait < this.#leasesEndInUs ? this.leased : 0
-    const gone = pots.goneBy(this.#now + wait, this.toppedUp())
+    const gone = pots.goneBy(this.now + wait, this.toppedUp())
     if (wait < reset && cost + gone + held <= free) return wait
     return this.#later(cost, Math.max(wait, reset), wait)
   }
@@ -266,12 +250,12 @@ export class PreparedLimit {
     const pots = this.#pots
     if (!pots) return this.#behindShort(cost, wait)
     const left = this.toppedUp()
-    const lasting = left - pots.goneBy(this.#now + wait, left)
-    const later = pots.wait(cost, this.#behindShort(cost, wait, lasting), left, this.#now)
+    const lasting = left - pots.goneBy(this.now + wait, left)
+    const later = pots.wait(cost, this.#behindShort(cost, wait, lasting), left, this.now)
     const endsIn = this.#leasesEndInUs
     if (later !== NEVER || this.leased === 0 || endsIn < since) return later
     // Units that are reserved can come back unused while the top-ups are still there.
-    const gone = pots.goneBy(this.#now + endsIn, left)
+    const gone = pots.goneBy(this.now + endsIn, left)
     return cost + gone <= this.algorithm.remaining(this.state, this.params) ? endsIn : NEVER
   }
 

@@ -1,4 +1,4 @@
-import { unitsThatFit, type Usage } from '../../../algorithms/implementation.js'
+import { unitsThatFit, type Usage, type WindowUnits } from '../../../algorithms/implementation.js'
 import type { CountedWindow } from '../../account.js'
 import type { PreparedLimit } from '../prepared-limit.js'
 import { isBookedOn, paidOn, type Account, type KeptEntry } from './account.js'
@@ -78,7 +78,7 @@ export function openUntil(account: Account, limit: PreparedLimit): number {
 export function closingOf(account: Account, limits: readonly PreparedLimit[], now: number): Account {
   return account.flatMap((open) => {
     const limit = open.kind === 'open' ? limits.find((one) => isBookedOn(open, one)) : undefined
-    const window = limit?.closedWindow()
+    const window = limit && closedWindow(limit)
     if (!limit || !window) return []
     // After the clock has gone back, a window can end twice.
     const known = entryOf(account, 'closed', limit, open.nth)
@@ -86,6 +86,20 @@ export function closingOf(account: Account, limits: readonly PreparedLimit[], no
     const over = Math.max(window.units - open.left - paidOn(account, limit), 0)
     return closedEntry({ ...window, over }, open, now + limit.windowUs)
   })
+}
+
+/** The latest window in which a limit counted units, if that is over, but not for a whole window. */
+function closedWindow(limit: PreparedLimit): WindowUnits | undefined {
+  const { algorithm, state, params, last, now } = limit
+  const closed = algorithm.closed?.(state, last, params)
+  if (!closed) return undefined
+  // A window that the next request begins is not over before it has begun: the latest one is kept for as long as it was.
+  return (isRecent(limit, closed.endUs) ?? now < 2 * closed.endUs - closed.startUs) ? closed : undefined
+}
+
+/** Whether no whole window has passed since the end of one; undefined where windows begin with requests. */
+function isRecent({ algorithm, params, now }: PreparedLimit, endUs: number): boolean | undefined {
+  return algorithm.isRecent?.(endUs, now, params)
 }
 
 function closedEntry(
@@ -115,7 +129,7 @@ export function closedOf(
 ): CountedWindow | undefined {
   const own = entryOf(closing, 'closed', limit)
   const entry = own ?? entryOf(account, 'closed', limit)
-  if (!entry || (!own && limit.isRecent(entry.atUs) === false)) return undefined
+  if (!entry || (!own && isRecent(limit, entry.atUs) === false)) return undefined
   const { left: units, used: over, atUs: endUs, says } = entry
   return { units, over, startUs: Number(says), endUs }
 }
