@@ -63,7 +63,10 @@ export interface UsageOptions {
 export interface PeriodUsage {
   /** All quota units that it counted. */
   readonly used: number
-  /** Units beyond the quota of a limit with `overage` that no top-up paid. 0 for other limits. */
+  /**
+   * Units beyond the quota of a limit with `overage` that no top-up paid. In the running window, those that would be billed if it ended now,
+   * also after a change to a plan without `overage`. 0 for other limits.
+   */
   readonly over: number
   /** When the window begins and ends, by the store's clock. */
   readonly from: Date
@@ -278,13 +281,13 @@ function findLimit({ parts, plan }: Request, { name, kind, isPlanUnknown }: Want
   const unknown = parts.find((part) => !known.includes(part))
   if (unknown) throw unknownPlan(unknown.subject, plan.name)
   const names = parts.flatMap(({ limits }) => limits.filter(canBook).map((limit) => limit.name))
-  const ofPlan = `plan ${show(plan.name)}`
+  const ofPlan = `plan ${show(plan.name)}${plan.isOverridden ? ', which an override changes now' : ''}`
   if (names.length > 0)
     throw ConfigError.wrong('limit', name, expectedName(name, names, `a limit of the ${ofPlan}`))
   const verb = kind === 'usage' ? 'that counts in windows' : 'on which anything can be booked'
   throw new ConfigError(
     'limit',
-    `got ${show(name)}, but the ${ofPlan} has no limit ${verb}. Pass the subject with the plan that it used`,
+    `got ${show(name)}, but the ${ofPlan}${plan.isOverridden ? ',' : ''} has no limit ${verb}. Pass the subject with the plan that it used`,
   )
 }
 

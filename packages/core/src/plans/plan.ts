@@ -46,7 +46,7 @@ export interface PlanInputOptions {
   readonly mode?: LimitMode | undefined
   /**
    * The shares of a quota at which the event `nearLimit` is emitted: `[0.8, 1]`. Holds for limits with a window of an hour or more that
-   * have no `warnAt` of their own. Default: none.
+   * have no `warnAt` of their own, but not for one that observes beside others. Default: none.
    */
   readonly warnAt?: readonly number[] | undefined
 }
@@ -217,9 +217,10 @@ function refuseSameNames(limits: readonly Limit[], inputs: readonly unknown[], p
   })
 }
 
-/** Whether the narrow limit denies everything that the wide one does. */
+/** Whether the narrow limit denies everything that the wide one does. Two that observe tell what each of them would deny. */
 function isWithin(narrow: Limit, wide: Limit): boolean {
   if (narrow.overage || wide.overage || (!isDenying(narrow) && isDenying(wide))) return false
+  if (narrow.observes && wide.observes && narrow.capacity !== wide.capacity) return false
   const isSameWindow = narrow.compiled.stateId === wide.compiled.stateId
   return isSameWindow && narrow.quota <= wide.quota && narrow.capacity <= wide.capacity
 }

@@ -250,6 +250,13 @@ describe('two limits of one name', () => {
       ['200/min', '5/s', '100/min'],
       "plans.pro[0]: got '200/min', which can never deny beside '100/min': remove it",
     ],
+    [
+      [
+        { quota: 5, window: 'h', mode: 'observe' },
+        { quota: 9, window: 'h', mode: 'observe' },
+      ],
+      "plans.pro[1].name: got 'hour', expected a name that no other limit of the plan has: { ..., name: 'hour-2' }",
+    ],
     [['5/month', '9/month'], "plans.pro[1]: got '9/month', which can never deny beside '5/month': remove it"],
     [
       ['5/week', { quota: 9, window: '7d', name: 'week' }],

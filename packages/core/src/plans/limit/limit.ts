@@ -82,7 +82,7 @@ export interface LimitOptions extends OwnOptions {
   readonly watch?: number | undefined
   /**
    * The shares of the quota at which the event `nearLimit` is emitted: `[0.8, 1]`. Each above 0, and up to 1, or with `overage` up to
-   * 1000. At most 16. Default: the plan's `warnAt`, if the window is an hour or longer.
+   * 10. At most 16. Default: the plan's `warnAt`, if the window is an hour or longer.
    */
   readonly warnAt?: readonly number[] | undefined
 }

@@ -3,7 +3,8 @@ import { ConfigError } from '../../base/errors.js'
 import type { Limit } from '../limit/limit.js'
 
 const MOST_SHARES = 16
-const MOST_SHARE = 1000
+/** 80, for 80 %, would be 80 times the quota. */
+const MOST_SHARE = 10
 /** The shortest window, in ms, for which a plan's `warnAt` holds. */
 const LEAST_WINDOW_MS = UNIT_MS.h
 
@@ -20,7 +21,8 @@ export function readWarnAt(given: unknown, canExceed: boolean, path: string): re
   for (const [i, share] of (given as readonly unknown[]).entries()) {
     const at = `${path}[${i}]`
     if (typeof share !== 'number' || !(share > 0 && share <= MOST_SHARE)) {
-      throw ConfigError.wrong(at, share, 'a share of the quota above 0, such as 0.8 for 80 %')
+      const expected = `a share of the quota above 0 and at most ${canExceed ? MOST_SHARE : 1}, such as 0.8 for 80 %`
+      throw ConfigError.wrong(at, share, expected)
     }
     if (share <= 1 || canExceed) continue
     throw ConfigError.wrong(
@@ -34,13 +36,16 @@ export function readWarnAt(given: unknown, canExceed: boolean, path: string): re
 
 /**
  * Warns at a plan's shares of those limits that have none of their own and a window of an hour or more. A share above 1 is only for
- * limits with overage.
+ * limits with overage. A limit that observes beside others is on trial: customers know nothing of it.
  *
  * @throws {ConfigError} when it is no list of shares, or holds for none of the limits
  */
 export function withWarnings(limits: readonly Limit[], given: unknown, path: string): readonly Limit[] {
   if (given === undefined) return limits
-  const meant = limits.filter((limit) => limit.windowMs >= LEAST_WINDOW_MS && !limit.warnAt)
+  const isTrial = !limits.every(({ observes }) => observes)
+  const meant = limits.filter(
+    (limit) => limit.windowMs >= LEAST_WINDOW_MS && !limit.warnAt && !(isTrial && limit.observes),
+  )
   const shares = readWarnAt(
     given,
     meant.some(({ overage }) => overage),

@@ -12,6 +12,7 @@ import {
 import {
   closedOf,
   closingOf,
+  runningOf,
   withClosed,
   withLargerQuota,
   withLate,
@@ -101,12 +102,17 @@ export class BookedLimits extends LoadedLimits {
     const { kind } = entry
     if (kind !== 'usage') return { booked: this.#book({ ...entry, kind }, now) }
     const limit = this.limits[entry.limit] as PreparedLimit
-    return { booked: 'repeated', usage: { running: limit.running(), closed: this.#closedOf(limit) } }
+    const running = this.#isBilled(limit) ? runningOf(this.account, limit) : limit.running()
+    return { booked: 'repeated', usage: { running, closed: this.#closedOf(limit) } }
   }
 
   #closedOf(limit: PreparedLimit): CountedWindow | undefined {
-    if (!limit.overage && this.#hasOverageBeside(limit)) return undefined
-    return closedOf(this.account, this.#closing, limit)
+    return this.#isBilled(limit) ? closedOf(this.account, this.#closing, limit) : undefined
+  }
+
+  /** Whether its windows are those that are billed: a cap beside a limit with overage counts the same units. */
+  #isBilled(limit: PreparedLimit): boolean {
+    return limit.overage || !this.#hasOverageBeside(limit)
   }
 
   /** Whether a limit with overage of the same window is in the set. */

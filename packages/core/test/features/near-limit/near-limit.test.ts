@@ -187,6 +187,15 @@ describe.each(jointBenches)('near a limit, on $store', ({ limiter: make }) => {
     expect(heard).toEqual(['acme hour 0.5', 'acme hour 1'])
   })
 
+  test('not of one that observes beside others, unless it says so itself', async () => {
+    const trial = { quota: 2, window: 'h', name: 'trial', mode: 'observe' }
+    const { limiter, heard } = start({
+      plans: { free: { limits: ['4/d', trial, { ...trial, window: '2h', name: 'own', warnAt: [1] }], warnAt: [0.5] } },
+    })
+    await consume(limiter, 3)
+    expect(heard).toEqual(['acme day 0.5', 'acme own 1'])
+  })
+
   test('groups, stacked limits and several subjects are told apart', async () => {
     const { limiter } = start({ plans: { free: { limits: '4/h', warnAt: [0.5] } } })
     const all: unknown[] = []
@@ -284,9 +293,9 @@ test('a mark that fails is made by a later request', async () => {
 
 test.each([
   [0.8, 'warnAt', 'a list of shares of the quota, such as [0.8, 1]'],
-  [[0], 'warnAt[0]', 'a share of the quota above 0, such as 0.8 for 80 %'],
-  [['80%'], 'warnAt[0]', 'a share of the quota above 0, such as 0.8 for 80 %'],
-  [[0.5, NaN], 'warnAt[1]', 'a share of the quota above 0, such as 0.8 for 80 %'],
+  [[0], 'warnAt[0]', 'a share of the quota above 0 and at most 1, such as 0.8 for 80 %'],
+  [['80%'], 'warnAt[0]', 'a share of the quota above 0 and at most 1, such as 0.8 for 80 %'],
+  [[0.5, NaN], 'warnAt[1]', 'a share of the quota above 0 and at most 1, such as 0.8 for 80 %'],
   [[2], 'warnAt[0]', 'a share up to 1: only a limit with overage: true can exceed its quota'],
   [
     Array.from({ length: 17 }, (_, i) => (i + 1) / 20),
@@ -302,6 +311,15 @@ test.each([
     createLimiter({ limit: { quota: 4, window: 'min', warnAt: warnAt as never } })
   expect(ofLimit).toThrow(
     expect.objectContaining({ path: `limit.${path}`, message: expect.stringContaining(expected) }),
+  )
+})
+
+test('on a limit with overage, 80 is no share either: it would be 80 times the quota', () => {
+  const ofLimit = (...warnAt: number[]): unknown =>
+    createLimiter({ limit: { quota: 4, window: 'month', overage: true, warnAt } })
+  expect(() => ofLimit(1.5, 10)).not.toThrow()
+  expect(() => ofLimit(80)).toThrow(
+    'limit.warnAt[0]: got 80, expected a share of the quota above 0 and at most 10, such as 0.8 for 80 %',
   )
 })
 

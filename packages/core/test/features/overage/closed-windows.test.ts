@@ -50,6 +50,11 @@ interface Month {
   quota: number | undefined
 }
 
+function billedFor(month: Month | undefined): { used: number; over: number } | undefined {
+  if (month?.quota === undefined) return undefined
+  return { used: month.units, over: Math.max(month.units - month.quota, 0) }
+}
+
 const act = fc.oneof(
   {
     weight: 6,
@@ -102,10 +107,14 @@ describe.each<[string, (now: () => number) => Store]>([
             if (said.isBilled) month.quota = Math.max(month.quota ?? 0, said.quota)
             else if (month.quota !== undefined) month.quota = Math.max(month.quota, said.quota)
           } else {
-            const { closed } = await limiter.usageOf(on(one.asks), { limit: 'month' })
-            const { units = 0, quota } = months.get(now - 1) ?? {}
-            const billed = quota === undefined ? undefined : { used: units, over: Math.max(units - quota, 0) }
-            expect(closed && { used: closed.used, over: closed.over }).toEqual(billed)
+            const { running, closed } = await limiter.usageOf(on(one.asks), { limit: 'month' })
+            expect(closed && { used: closed.used, over: closed.over }).toEqual(billedFor(months.get(now - 1)))
+            const asked = MONTHS[one.asks]?.isBilled ? MONTHS[one.asks]?.quota : undefined
+            const month = { units: 0, ...months.get(now) }
+            const billed = billedFor({ ...month, quota: month.quota ?? asked })
+            expect({ used: running?.used ?? 0, over: running?.over ?? 0 }).toEqual(
+              billed ?? { used: month.units, over: 0 },
+            )
           }
         }
         await limiter.close()

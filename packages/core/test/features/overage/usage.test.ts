@@ -158,6 +158,18 @@ describe.each(STORES)('%s', (_, newStore) => {
     expect(await limiter.usageOf('acme', asked)).not.toHaveProperty('closed')
   })
 
+  test('while an override takes the month away, the error names it', async () => {
+    const limiter = make({ plans: { pro: ['9/min', MONTH] }, defaultPlan: 'pro' }, newStore())
+    await limiter.override('acme', { limits: '5/min', for: '1h' })
+    await expect(limiter.usageOf('acme', asked)).rejects.toThrow(
+      "limit: got 'month', expected a limit of the plan 'pro', which an override changes now: 'minute'",
+    )
+    await limiter.override('acme', { limits: '5 concurrent', for: '1h' })
+    await expect(limiter.usageOf('acme', asked)).rejects.toThrow(
+      "the plan 'pro', which an override changes now, has no limit that counts in windows",
+    )
+  })
+
   test('what is refused', async () => {
     const limiter = make({ limit: ['5/month', '9/min'] }, newStore())
     const call = (options: unknown): Promise<unknown> => limiter.usageOf('acme', options as never)

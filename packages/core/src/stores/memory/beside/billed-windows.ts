@@ -121,6 +121,14 @@ export function withClosed(account: Account, closing: Account): Account {
   return [...account.filter(({ id }) => !ids.has(id)), ...closing]
 }
 
+/** What a limit counts in its window of now. What exceeds the quota is said as it would be billed if the window ended now. */
+export function runningOf(account: Account, limit: PreparedLimit): CountedWindow | undefined {
+  const running = limit.running()
+  const open = entryOf(account, 'open', limit)
+  if (!running || open?.atUs !== running.endUs) return running
+  return { ...running, over: Math.max(running.units - open.left - paidOn(account, limit), 0) }
+}
+
 /** What was counted in the window before that of now, with overage. The limit can be of another plan. */
 export function closedOf(
   account: Account,

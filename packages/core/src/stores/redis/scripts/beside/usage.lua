@@ -204,6 +204,9 @@ local function usage_of(set, limit)
   local units, start, ends = limit.algorithm.running(limit)
   local closed = closed_of(set, limit)
   local over = limit.overage and units and (limit.pots and over_of or limit.algorithm.over)(limit) or 0
+  local opened = (limit.overage or not has_overage_beside(set, limit)) and entry_of(set.account, OPEN, limit, nth_of(set, limit))
+  -- As it would be billed if the window ended now.
+  if units and opened and opened.time == ends then over = max(units - opened.left - (limit.paid or 0), 0) end
   local usage = { units or 0, over, start or 0, ends or 0, 0, 0, 0, 0 }
   if closed then usage[5], usage[6], usage[7], usage[8] = closed.units, closed.over, closed.start, closed.ends end
   return usage
