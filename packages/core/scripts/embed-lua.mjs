@@ -9,7 +9,7 @@ import { withoutComments } from './lua-comments.mjs'
 const src = join(dirname(fileURLToPath(import.meta.url)), '../src')
 
 /** The scripts that contain all algorithms, and the parts of these that each needs besides deciding. */
-const scripts = { consume: ['tail', 'force'], refund: ['tail', 'force', 'refund'], rules: [] }
+const scripts = { consume: ['tail', 'force'], refund: ['tail', 'force', 'refund'], rules: [], board: [] }
 const otherwise = ['tail', 'force']
 
 const folder = join(src, 'algorithms')

@@ -42,6 +42,18 @@ export type { InFlightChange } from './features/in-flight/slot-reports.js'
 export type { ListState } from './features/rules/list-reader.js'
 export type { Rule, RuleKind } from './features/rules/rule.js'
 export type { RuleChanged } from './features/rules/rules.js'
+export type { DenialRecord } from './limiter/traffic/denial-log.js'
+export type { RuleRecord } from './limiter/traffic/rule-log.js'
+export type {
+  DenialLog,
+  DenialLogOptions,
+  RuleLogOptions,
+  SubjectDenials,
+  SubjectShare,
+  SubjectTraffic,
+  TrafficView,
+  TrafficViewOptions,
+} from './limiter/traffic/traffic-calls.js'
 export type { LeaseChange, LeaseStats } from './features/leases/lease-reporter.js'
 export type { WaitingChange, WaitingStats } from './limiter/waiting/waiting-change.js'
 export type { FailurePolicy } from './plans/failure-policy.js'

@@ -56,6 +56,7 @@ export {
   type RulesReply,
   VERSIONS_KNOWN,
 } from './stores/rule-list.js'
+export type { Board, Note, NotesSince, NoteTerms } from './stores/board.js'
 export { checkStore, spaceOf, unsupportedBy } from './stores/store-check.js'
 export { needClock } from './base/options.js'
 export type { MaybePromise } from './base/promises.js'

@@ -32,6 +32,7 @@ export type Need =
   | 'accounts'
   | 'billingDays'
   | 'rules'
+  | 'board'
   | 'passTime'
 
 /** One requirement for every store, as a check. */

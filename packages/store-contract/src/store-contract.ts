@@ -13,6 +13,7 @@ import { atOnceChecks } from './counting/at-once-checks.js'
 import { Bench, type Check, type Need } from './bench.js'
 import { billingChecks } from './billing-checks.js'
 import { blockChecks, blockTimeChecks } from './block-checks.js'
+import { boardChecks, boardTimeChecks } from './board-checks.js'
 import { consumeChecks } from './counting/consume-checks.js'
 import { forceChecks } from './counting/force-checks.js'
 import { forceTimeChecks } from './counting/force-time-checks.js'
@@ -67,6 +68,8 @@ const CHECKS: readonly Check[] = [
   ...about('billing-days', ['billingDays', 'passTime'], billingChecks),
   ...about('rules', ['rules'], ruleChecks),
   ...about('rules', ['rules', 'passTime'], ruleTimeChecks),
+  ...about('board', ['board'], boardChecks),
+  ...about('board', ['board', 'passTime'], boardTimeChecks),
 ]
 
 /**

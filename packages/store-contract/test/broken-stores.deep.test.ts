@@ -13,6 +13,7 @@ import { faultsOfKeysAndAnswers } from './faults/keys-and-answers.js'
 import { faultsOfLeases } from './faults/leases.js'
 import { faultsOfObservers } from './faults/observers.js'
 import { faultsOfOverage } from './faults/overage.js'
+import { faultsOfBoard } from './faults/board.js'
 import { faultsOfRules } from './faults/rules.js'
 import { faultsOfSlots } from './faults/slots.js'
 
@@ -29,6 +30,7 @@ const FAULTS = [
   ...faultsOfAccounts,
   ...faultsOfBillingDays,
   ...faultsOfRules,
+  ...faultsOfBoard,
 ]
 
 function brokenBy(make: Broken, now: () => number): Store {
@@ -50,6 +52,7 @@ function brokenBy(make: Broken, now: () => number): Store {
     refund: (batch) => inner.refund(batch),
     reset: (keys, shard) => inner.reset(keys, shard),
     ...(inner.rules && { rules: inner.rules }),
+    ...(inner.board && { board: inner.board }),
     ...make(inner),
   }
 }
@@ -113,7 +116,7 @@ test('every check is failed by some broken store', async () => {
 test('abilities that a store does not claim are not tested', async () => {
   const seen: StoreRequest[] = []
   const names = await failing((inner) => ({
-    ...({ rules: undefined } as object),
+    ...({ rules: undefined, board: undefined } as object),
     atomic: false,
     leases: false,
     holds: false,

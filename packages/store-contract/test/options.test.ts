@@ -125,6 +125,7 @@ test('every failed check leads to a heading of docs/reference/store-contract.md'
     refund: () => [],
     reset: () => false,
     rules: { sync: () => ({ at: 0, results: [], isWhole: false, entries: [], known, hasMore: false }) },
+    board: { put: () => 0, read: () => [{ id: 'x', text: 'x' }] },
   }
   const messages = [...(await failures(() => nothing, { passTime: () => {} })).values()]
   expect(messages).toHaveLength(storeContract(() => nothing).length)

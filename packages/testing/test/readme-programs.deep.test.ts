@@ -100,7 +100,15 @@ const OPTIONS: Readonly<Record<keyof RateLimitOptions<unknown>, true>> = {
     retryJitterMs: true,
   },
   ...{ requestProperty: true, eventContext: true, store: true, name: true, limiter: true },
-  ...{ denials: true, onStoreFailure: true, deadlineMs: true, local: true, hashIds: true, warnings: true },
+  ...{
+    denials: true,
+    onStoreFailure: true,
+    deadlineMs: true,
+    local: true,
+    hashIds: true,
+    traffic: true,
+    warnings: true,
+  },
 }
 
 test('there are programs of every kind', () => {

@@ -29,6 +29,8 @@ export const WARNING_CODES = {
   TOLLGATE_LISTENER: 'An event listener threw or rejected. At most once a minute.',
   TOLLGATE_RULES:
     'The store refuses the calls that rules need, so no block or override works. Limits still work.',
+  TOLLGATE_TRAFFIC:
+    'The store refuses the calls that traffic figures and logs need, so limiter.traffic and denialLog know nothing. Limits and rules still work.',
   TOLLGATE_REFUND: 'refundWhen threw or rejected, so no units were given back. At most once a minute.',
   TOLLGATE_UNVERIFIED:
     'byJwtClaim found a token that has not been verified, so its client counts by address.',

@@ -35,6 +35,15 @@ import type { LimiterHealth, LimiterStats } from './report/stats.js'
 import { Reporter, StoreWarning } from './report/reporter.js'
 import type { Reservation } from './reservation.js'
 import { Settling } from './settle/settlement.js'
+import type { RuleRecord } from './traffic/rule-log.js'
+import {
+  type DenialLog,
+  type DenialLogOptions,
+  type RuleLogOptions,
+  TrafficCalls,
+  type TrafficView,
+  type TrafficViewOptions,
+} from './traffic/traffic-calls.js'
 
 /**
  * Creates a limiter, to use without HTTP or to share between adapters. Does no I/O.
@@ -78,6 +87,7 @@ class StoreLimiter implements Limiter {
   readonly #defaults: LimitDefaults
   readonly #plans: PlanResolver
   readonly #rules: Rules
+  readonly #traffic: TrafficCalls
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #common: ScopedConsumer
@@ -104,11 +114,17 @@ class StoreLimiter implements Limiter {
     const rules = (this.#rules = new Rules({ ...options, store, hide, plans, warn: warnOf }))
     this.#builder = new RequestBuilder({ plans, rules, hide, begin, store, warn: warnOf })
     // From here on the limiter holds on to the store until `close`. So everything that can be refused was refused above.
+    const counts = !uses.isHidden && options.traffic !== false
+    this.#traffic = new TrafficCalls({ counts, store, name: rules.begin, hide, rules, warn: warnOf })
     const failure = failureOptions(options)
-    const reporter = new Reporter(this.#events, new StoreWarning(warnOf, failure.onStoreFailure))
+    const reporter = new Reporter(
+      this.#events,
+      new StoreWarning(warnOf, failure.onStoreFailure),
+      this.#traffic.own,
+    )
+    const given = { ...failure, ...this.#forPipeline(), store, begin, warn: warnOf }
     const features = createFeatures({ ...options, ...failure, store, rules })
-    const given = { ...failure, ...this.#forPipeline(), store, begin, warn: warnOf, features }
-    this.#pipeline = new Pipeline(given, reporter)
+    this.#pipeline = new Pipeline({ ...given, features }, reporter)
     this.#settling = new Settling(this.#pipeline)
     const common = { scope: COMMON, face: StoreLimiter.prototype }
     this.#common = new ScopedConsumer(this.#builder, this.#pipeline, common)
@@ -116,12 +132,7 @@ class StoreLimiter implements Limiter {
     if (!uses.isHidden) this.#startRules()
     warnOfUndefined(options, warnOf)
     if (warnings) warnOfSeveralProcesses(store)
-    this[INTERNALS] = {
-      ...{ hide, warn: warnOf, warnRarely: onceAMinute(warnOf) },
-      shed: (shed) => reporter.shed(shed),
-      ...this.#forPlans(),
-      ...this.#forRoutes(),
-    }
+    this[INTERNALS] = this.#internals({ hide, warn: warnOf }, reporter)
   }
 
   #forPipeline(): Pick<PipelineOptions, 'blockOf' | 'areCounted'> {
@@ -136,7 +147,11 @@ class StoreLimiter implements Limiter {
       instances: (count) => this.#pipeline.instancesAre(count),
       blockOf: (subject) => this.#ownBlockOf(subject),
       unblock: (subject) => this.#pipeline.unblock(this.#builder.keysOf(subject)),
-      emit: (change) => this.#pipeline.ruleChanged(change),
+      emit: (change) => {
+        this.#traffic.ruleChanged(change)
+        this.#pipeline.ruleChanged(change)
+      },
+      watched: (forMs) => this.#traffic.own?.watched(forMs),
       rulesChanged: (what) =>
         this.#pipeline.rulesChanged(what === undefined ? undefined : this.#builder.keysUnder(what)),
     })
@@ -214,20 +229,18 @@ class StoreLimiter implements Limiter {
     )
   }
 
-  #forPlans(): Pick<Internals, 'canWait' | 'planNames' | 'planOf'> {
+  #internals(given: Pick<Internals, 'hide' | 'warn'>, reporter: Reporter): Internals {
+    const scoped = (one: Consumer): ScopedConsumer => (one instanceof ScopedConsumer ? one : this.#common)
     return {
+      ...given,
+      warnRarely: onceAMinute(given.warn),
       canWait: () => this.#plans.canWait,
       planNames: () => this.#plans.names,
       planOf: (subject) => this.#plans.nameOf(subject),
-    }
-  }
-
-  #forRoutes(): Pick<Internals, 'onTop' | 'amend' | 'look'> {
-    const scoped = (one: Consumer): ScopedConsumer => (one instanceof ScopedConsumer ? one : this.#common)
-    return {
       onTop: (outer, own) => scoped(outer).under(scoped(own)),
       look: (consumer, subjects) => scoped(consumer).look(subjects),
       amend: (consumer, { first, subjects, options }) => scoped(consumer).amend(first, subjects, options),
+      shed: (shed) => reporter.shed(shed),
     }
   }
 
@@ -282,6 +295,18 @@ class StoreLimiter implements Limiter {
     return this.#rules.calls.rules(options)
   }
 
+  traffic(options?: TrafficViewOptions): Promise<TrafficView> {
+    return this.#traffic.view(options)
+  }
+
+  denialLog(options?: DenialLogOptions): Promise<DenialLog> {
+    return this.#traffic.denialLog(options)
+  }
+
+  ruleLog(options?: RuleLogOptions): Promise<readonly RuleRecord[]> {
+    return this.#traffic.ruleLog(options)
+  }
+
   on<Name extends keyof LimiterEvents>(
     event: Name,
     listener: (...args: LimiterEvents[Name]) => void,
@@ -309,7 +334,7 @@ class StoreLimiter implements Limiter {
 
   async close(): Promise<void> {
     this.#freeName()
-    await this.#pipeline.close()
+    await Promise.all([this.#pipeline.close(), this.#traffic.end()])
   }
 }
 

@@ -5,6 +5,14 @@ import type { OverrideOptions, RuleNote, RuleOptions, ScaleOptions } from '../fe
 import type { LimiterEvents } from './report/events.js'
 import type { MaybePromise } from '../base/promises.js'
 import type { ScopeOptions } from '../requests/scope.js'
+import type { RuleRecord } from './traffic/rule-log.js'
+import type {
+  DenialLog,
+  DenialLogOptions,
+  RuleLogOptions,
+  TrafficView,
+  TrafficViewOptions,
+} from './traffic/traffic-calls.js'
 import type { Reservation } from './reservation.js'
 import type { ReserveOptions } from './scoped-consumer.js'
 import type { LimiterHealth, LimiterStats } from './report/stats.js'
@@ -251,6 +259,32 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
    * @example for await (const rule of limiter.rules({ of: 'acme' })) console.log(rule)
    */
   rules(options?: { readonly of?: Subject | string | undefined }): AsyncIterable<Rule>
+  /**
+   * Who is busiest, who is denied most, and who is near a limit: what all processes have seen in the last minute. Under load, only a part
+   * of the requests is counted, so figures are estimates, and each says by how much it can be wrong. Other processes write theirs every
+   * 10 s, and every second once somebody has asked.
+   *
+   * @throws {ConfigError} for an option, or for a store that keeps no figures
+   * @throws {StoreError} when the store does not answer within 2 s
+   * @example const { busiest } = await limiter.traffic({ most: 5 })
+   */
+  traffic(options?: TrafficViewOptions): Promise<TrafficView>
+  /**
+   * Who was denied, by which limit, and when. The denials of a subject by a limit in one minute are one record. The log has the latest
+   * 10 000 records, of at most seven days. Other processes write theirs within 10 s.
+   *
+   * @throws as `traffic` does
+   * @example const { from, denials } = await limiter.denialLog({ of: 'acme', from: '2030-01-31T14:00:00Z' })
+   */
+  denialLog(options?: DenialLogOptions): Promise<DenialLog>
+  /**
+   * Which rules were set, replaced and lifted, by whom and why, the latest first: 1000 changes, of at most 400 days. Rules that end by
+   * themselves are not among them.
+   *
+   * @throws as `traffic` does
+   * @example for (const { at, action, kind, by } of await limiter.ruleLog({ of: 'acme' })) console.log(at, action, kind, by)
+   */
+  ruleLog(options?: RuleLogOptions): Promise<readonly RuleRecord[]>
   /**
    * Calls the listener at each event of this name: see `LimiterEvents`.
    *

@@ -4,10 +4,11 @@ import type { Algorithm, AlgorithmName } from '../algorithms/registry.js'
 import type { StoreError } from '../base/errors.js'
 import type { MaybePromise } from '../base/promises.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
-import type { RuleList } from './rule-list.js'
 import type { AccountEntry, Booked, CountedWindow, LimitUsage } from './account.js'
 import type { BlockOutcome, DenialTally } from './blocks.js'
+import type { Board } from './board.js'
 import type { LeaseOrder, LeaseOutcome, Hold, HoldOutcome } from './leases-and-holds.js'
+import type { RuleList } from './rule-list.js'
 
 export type { AccountEntry, BlockOutcome, Booked, CountedWindow, DenialTally, LimitUsage, SlotHolder }
 export type * from './leases-and-holds.js'
@@ -304,6 +305,8 @@ export interface Store extends StoreAbilities {
   reset(keys: readonly string[], shard: number, sets?: readonly LimitSet[]): MaybePromise<boolean>
   /** The list of rules that are set at run time. Left out: limiters on this store have no rules. */
   readonly rules?: RuleList
+  /** Notes for those who look. Left out: limiters on this store say nothing of their traffic, and keep no logs. */
+  readonly board?: Board
   /** Reports to a listener from now on. Returns a function that stops it. */
   observe?(listener: StoreListener): () => void
   /** Closes what the store itself opened, but not a client that the user passed in. Called when the store's last limiter closes. */

@@ -42,6 +42,10 @@ export function checkStore(given: unknown, path: string): asserts given is Store
   if (store['rules'] !== undefined && !isMethod((store['rules'] as { sync?: unknown } | null)?.sync)) {
     refuse(`${path}.rules`, store['rules'], 'an object with a method sync, or nothing')
   }
+  const board = store['board'] as { readonly put?: unknown; readonly read?: unknown } | null | undefined
+  if (board !== undefined && !(isMethod(board?.put) && isMethod(board?.read))) {
+    refuse(`${path}.board`, board, 'an object with the methods put and read, or nothing')
+  }
   checkAbilities(store, path)
 }
 

@@ -190,7 +190,8 @@ export function readEnd({ for: length, until }: Pick<RuleOptions, 'for' | 'until
 /** In µs it is still a safe integer. */
 const LATEST_MS = 8e12
 
-function timeOf(given: unknown): number {
+/** A moment in ms since 1970; NaN if it is none, or a text without a time zone. */
+export function timeOf(given: unknown): number {
   if (typeof given === 'number') return given
   // Without a zone, a text would mean another time on each server.
   if (typeof given === 'string') {

@@ -71,7 +71,7 @@ export function toText(terms: RuleTerms): string {
 }
 
 /** What an entry says; undefined if it was lifted, or if a later version of Tollgate wrote it. */
-export function readTerms({ text }: RuleEntry): RuleTerms | undefined {
+export function readTerms({ text }: Pick<RuleEntry, 'text'>): RuleTerms | undefined {
   if (text === '') return undefined
   try {
     const { v, kind, of, ...rest } = JSON.parse(text, withDates) as RuleTerms & { readonly v: unknown }

@@ -1,6 +1,7 @@
 import type { StoreError } from '../../base/errors.js'
 import { givenOf } from '../../base/options.js'
 import { randomText } from '../../base/platform.js'
+import { quiet } from '../../base/promises.js'
 import type { Warn } from '../../base/warnings.js'
 import type { Plan } from '../../plans/plan.js'
 import type { Subject } from '../../plans/subject.js'
@@ -52,6 +53,8 @@ export interface RulesHost {
   /** Ends all of them. Returns whether there were any. */
   unblock(subject: Subject): Promise<boolean>
   emit(change: RuleChanged): void
+  /** Somebody looks at the traffic of all processes, for so long. */
+  watched(forMs: number): void
   /**
    * Ends what this process holds for a subject: leases, remembered denials, and requests that wait if it is blocked.
    *
@@ -62,6 +65,9 @@ export interface RulesHost {
 
 /** Ends the limiter's name in keys of the list. */
 const AFTER_NAME = '^'
+/** The key of an entry that is no rule: while it holds, somebody looks. */
+const WATCHED = 'w'
+const WATCH_US = 6_000_000
 
 /** The rules of one limiter: which ones apply to a request, and who has to know when they change. */
 export class Rules implements RuleLookup, ListReader {
@@ -75,6 +81,8 @@ export class Rules implements RuleLookup, ListReader {
   /** The rules that the list had before changes of this process that are not written yet. */
   readonly #written = new Map<string, HeldRule | undefined>()
   #host: RulesHost | undefined
+  /** Until when it has asked that traffic is shown, in µs. */
+  #watchedUntil = 0
 
   constructor(given: RulesOptions) {
     this.#options = given
@@ -114,6 +122,19 @@ export class Rules implements RuleLookup, ListReader {
   /** What this process knows of the rules; undefined if the store keeps none. */
   get state(): ListState | undefined {
     return this.#list?.state
+  }
+
+  /** The store's time, in ms. */
+  nowMs(): number {
+    return this.#list ? this.#list.nowUs() / 1000 : Date.now()
+  }
+
+  /** Has all processes show their traffic every second, for some seconds. */
+  watch(): void {
+    const list = this.#list
+    if (!list || this.#watchedUntil > list.nowUs() + WATCH_US / 2) return
+    this.#watchedUntil = list.nowUs() + WATCH_US
+    quiet([list.change(this.begin + WATCHED, WATCHED, { inUs: WATCH_US })])
   }
 
   get isEmpty(): boolean {
@@ -158,6 +179,10 @@ export class Rules implements RuleLookup, ListReader {
 
   onEntry(listed: string, entry: RuleEntry | undefined, origin: Origin): void {
     const key = listed.slice(this.begin.length)
+    if (key === WATCHED) {
+      if (entry) this.#host?.watched((entry.until - this.#now()) / 1000)
+      return
+    }
     const held = this.#index.get(key)
     if (origin === 'pending' && !this.#written.has(key)) this.#written.set(key, held)
     const now = this.#index.set(key, entry)

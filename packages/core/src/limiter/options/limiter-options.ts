@@ -6,7 +6,7 @@ import type { LocalOptions } from '../../failure/local/local-limiter.js'
 import { needRememberOptions, type RememberOptions } from '../../features/denials/denials.js'
 import type { PlanOf, PlanCacheOptions } from '../../requests/plan/plan-lookup.js'
 import { needName } from '../../requests/scope.js'
-import { needOptions, needSecret, type KnownOptions, isWhole } from '../../base/options.js'
+import { needBoolean, needOptions, needSecret, type KnownOptions, isWhole } from '../../base/options.js'
 import { checkStore } from '../../stores/store-check.js'
 import { ConfigError } from '../../base/errors.js'
 import { processWide, isSilent, type Warn } from '../../base/warnings.js'
@@ -52,6 +52,11 @@ export interface LimiterOptions<Plans extends string = string> extends PlanOptio
   /** A secret to hash ids with before they reach the store: at least 16 characters, the same in all processes. */
   readonly hashIds?: string | undefined
   /**
+   * Whether this limiter counts its requests by subject, for `limiter.traffic` and `limiter.denialLog`. With Redis, it writes the figures
+   * there every 10 s. Default: true.
+   */
+  readonly traffic?: boolean | undefined
+  /**
    * Whether this limiter emits Node process warnings about likely mistakes. Warnings about a Redis client or server and
    * about unverified tokens are emitted in any case. With false, `identify` is never called again after a response to find
    * out whether it is called too early. Default: true.
@@ -73,6 +78,7 @@ export const LIMITER_OPTIONS: readonly string[] = [
   'planCache',
   'mode',
   'hashIds',
+  'traffic',
   'warnings',
 ]
 
@@ -135,8 +141,7 @@ export function findRouteRemedy(name: string): string | undefined {
 export function checkLimiterOptions(options: LimiterOptions): void {
   needOptions(options, KNOWN)
   if (typeof options.limit === 'function') throw functionOfRequest()
-  const { store, name, onStoreFailure, local, deadlineMs, denials, planOf, planCache, hashIds, warnings } =
-    options
+  const { store, name, onStoreFailure, local, deadlineMs, denials, planOf, planCache, hashIds } = options
   if (options.mode !== undefined) needMode(options.mode, 'mode')
   if (store !== undefined) checkStore(store, 'store')
   if (name !== undefined) needName('name', name)
@@ -153,9 +158,7 @@ export function checkLimiterOptions(options: LimiterOptions): void {
     )
   }
   if (hashIds !== undefined) needSecret('hashIds', hashIds, 'process.env.ID_SECRET')
-  if (warnings !== undefined && typeof warnings !== 'boolean') {
-    throw ConfigError.wrong('warnings', warnings, 'true or false')
-  }
+  for (const name of ['traffic', 'warnings'] as const) needBoolean(name, options[name])
 }
 
 /** What happens if an option's value is missing, such as an unset environment variable, and how to say that this is meant. */

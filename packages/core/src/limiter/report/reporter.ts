@@ -8,6 +8,7 @@ import type { Reconciled } from '../../failure/local/reconciliation.js'
 import type { Decision } from '../decision/decision.js'
 import type { BreakerChange, ChangeEvents, EventContext, Events, LimiterEvents, Shed } from './events.js'
 import type { StoreListener } from '../../stores/contract.js'
+import type { Traffic } from '../traffic/traffic.js'
 import type { LimiterStats } from './stats.js'
 
 type CountedHere = Pick<
@@ -19,6 +20,7 @@ type CountedHere = Pick<
 export class Reporter implements StoreListener {
   readonly #events: Events
   readonly #warning: StoreWarning
+  readonly #traffic: Traffic | undefined
   readonly #counts = {
     decisions: {
       store: { allowed: 0, denied: 0 },
@@ -40,9 +42,11 @@ export class Reporter implements StoreListener {
   }
   readonly #outages = new Outages()
 
-  constructor(events: Events, warning: StoreWarning) {
+  /** @param traffic counts decisions by subject */
+  constructor(events: Events, warning: StoreWarning, traffic?: Traffic) {
     this.#events = events
     this.#warning = warning
+    this.#traffic = traffic
   }
 
   /**
@@ -55,6 +59,7 @@ export class Reporter implements StoreListener {
     if (failed) this.#events.emit('fallback', decision, failed)
     else if (this.#outages.isOut && decision.source === 'store') this.#mayBeOver()
     this.#count(decision)
+    this.#traffic?.note(decision, context)
     // Most often there are no listeners.
     if (this.#events.hearsDecisions) this.#events.emit('decision', ...toEventArgs(decision, context))
     if (!decision.allowed && this.#events.hearsDenials) {

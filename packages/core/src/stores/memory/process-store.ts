@@ -24,6 +24,7 @@ import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
 import { PreparedSets } from './prepared-sets.js'
 import { QuickWay } from './quick-way.js'
+import { MemoryBoard } from './memory-board.js'
 import { MemoryRules } from './memory-rules.js'
 import { NONE, Records } from './records.js'
 
@@ -42,6 +43,7 @@ export class ProcessStore implements Store {
   readonly clock = 'process'
   readonly testClock?: () => number
   readonly rules: MemoryRules
+  readonly board: MemoryBoard
   readonly #now: () => number
   readonly #newSets: () => PreparedSets
   /** How much longer subjects are kept under a test's clock, in µs. */
@@ -66,6 +68,7 @@ export class ProcessStore implements Store {
       if (expires - this.#keptUs > at) this.#evictions.add()
     })
     this.rules = new MemoryRules(this.#clock)
+    this.board = new MemoryBoard(this.#clock)
     const sets = this.#newSets()
     this.#quickWay = new QuickWay(this.#records, this.#keptUs, sets)
     this.#loaded.push(new LoadedSubject(this.#records, this.#keptUs, sets))

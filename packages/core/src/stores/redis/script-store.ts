@@ -21,6 +21,7 @@ import {
   consumeSlotsScripts,
   refundScript,
 } from './scripts/scripts.generated.js'
+import { RedisBoard } from './redis-board.js'
 import { RedisRules } from './redis-rules.js'
 import { refuseLate, Script, type Sending } from './script.js'
 import { readAnswers, readRefunds, readReply, OUTSIDE } from './wire/decode.js'
@@ -65,6 +66,7 @@ export class ScriptStore implements Store {
   readonly space: object
   readonly testClock?: () => number
   readonly rules: RedisRules
+  readonly board: RedisBoard
   readonly #port: RedisPort
   readonly #layout: Layout
   readonly #now: (() => number) | undefined
@@ -93,7 +95,9 @@ export class ScriptStore implements Store {
     this.#consumeRun = mapValues(consumeRunScripts, (script) => new Script(port, script))
     this.#consumeSlots = mapValues(consumeSlotsScripts, (script) => new Script(port, script))
     this.#refund = new Script(port, refundScript)
-    this.rules = new RedisRules(port, layout, () => this.#nowUs(), this.#keptMs)
+    const nowUs = (): ScriptArg => this.#nowUs()
+    this.rules = new RedisRules(port, layout, nowUs, this.#keptMs)
+    this.board = new RedisBoard(port, layout, nowUs, this.#keptMs)
   }
 
   ready(): Promise<void> | undefined {

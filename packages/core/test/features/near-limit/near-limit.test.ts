@@ -188,9 +188,11 @@ describe.each(jointBenches)('near a limit, on $store', ({ limiter: make }) => {
   })
 
   test('not of one that observes beside others, unless it says so itself', async () => {
-    const trial = { quota: 2, window: 'h', name: 'trial', mode: 'observe' }
+    const trial = { quota: 2, window: 'h', name: 'trial', mode: 'observe' } as const
     const { limiter, heard } = start({
-      plans: { free: { limits: ['4/d', trial, { ...trial, window: '2h', name: 'own', warnAt: [1] }], warnAt: [0.5] } },
+      plans: {
+        free: { limits: ['4/d', trial, { ...trial, window: '2h', name: 'own', warnAt: [1] }], warnAt: [0.5] },
+      },
     })
     await consume(limiter, 3)
     expect(heard).toEqual(['acme day 0.5', 'acme own 1'])

@@ -1,0 +1,131 @@
+import { randomText } from '../../base/platform.js'
+import { givenOf } from '../../base/options.js'
+import type { Target } from '../../features/rules/rule-options.js'
+import type { Note } from '../../stores/board.js'
+import type { Decision, DecisionSource, DenialReason } from '../decision/decision.js'
+import type { EventContext } from '../report/events.js'
+
+const MINUTE_MS = 60_000
+/** A subject that is denied all the time gets one record in this time. */
+const LONGEST_MS = 64 * MINUTE_MS
+/** Of one process: denials of further subjects leave no record. */
+const MOST_HELD = 500
+const MOST_A_PUT = 100
+const FORMAT = 1
+const LONGEST_ROUTE = 100
+
+/** Denials of one subject by one limit, in one process, within a minute or, if they go on, longer. */
+export interface DenialRecord {
+  /** The subject's id; with `hashIds` or if it cannot be shown, its key. */
+  readonly subject: string
+  readonly plan: string
+  /** The limit that denied: the first, if there were several. Left out if it was none. */
+  readonly limit?: string
+  readonly reason: DenialReason
+  /** What made the latest of the decisions. */
+  readonly source: DecisionSource
+  /** When the first and the latest were, by the store's clock. */
+  readonly first: Date
+  readonly last: Date
+  /** How many there were. Of those that this process answered from memory, a part is counted under load, and stands for the others. */
+  readonly count: number
+  /** Units that the latest request asked for, that were used then, and the quota. The last two are left out where they were not known. */
+  readonly cost: number
+  readonly used?: number
+  readonly quota?: number
+  /** After how many ms the latest would have passed if no other took units; null if never. */
+  readonly waitMs: number | null
+  /** The route of the first, where `eventContext` gives it. */
+  readonly route?: string
+  /** Set if a rule had changed the limits. */
+  readonly override?: true
+}
+
+/** A record that is still written. */
+interface Open {
+  readonly id: string
+  readonly key: string
+  /** How long it is, in ms. */
+  readonly lengthMs: number
+  record: DenialRecord
+  isPut: boolean
+}
+
+/** The denials of one process, as it writes them down. */
+export class DenialRecords {
+  readonly #open = new Map<string, Open>()
+  /** Records that are over before they were put. */
+  #over: Open[] = []
+
+  /** @param count how many denials this one stands for */
+  note(
+    { decision, context }: { readonly decision: Decision; readonly context: EventContext | undefined },
+    { what: key, of: subject }: Target,
+    { count, nowMs }: { readonly count: number; readonly nowMs: number },
+  ): void {
+    const facts = factsOf(decision)
+    const held = `${key} ${facts.limit ?? ''} ${facts.reason}`
+    const known = this.#open.get(held)
+    const isOpen = known !== undefined && nowMs < known.record.first.getTime() + known.lengthMs
+    const last = new Date(nowMs)
+    if (isOpen) {
+      known.record = { ...known.record, ...facts, last, count: known.record.count + count }
+      known.isPut = false
+      return
+    }
+    if (this.#open.size + this.#over.length >= MOST_HELD && (!known || !known.isPut)) return
+    if (known && !known.isPut) this.#over.push(known)
+    const route = typeof context?.route === 'string' ? context.route.slice(0, LONGEST_ROUTE) : undefined
+    this.#open.set(held, {
+      ...{ id: randomText(9), key, isPut: false },
+      lengthMs: known ? Math.min(2 * known.lengthMs, LONGEST_MS) : MINUTE_MS,
+      record: { subject, ...facts, first: last, last, count, ...givenOf({ route }) },
+    })
+  }
+
+  /** The records that have changed. Those are forgotten that have long been over. */
+  due(nowMs: number): Open[] {
+    for (const [held, { record, lengthMs, isPut }] of this.#open) {
+      if (isPut && nowMs > record.last.getTime() + lengthMs) this.#open.delete(held)
+    }
+    this.#over = this.#over.filter(({ isPut }) => !isPut)
+    return [...this.#over, ...this.#open.values()].filter(({ isPut }) => !isPut).slice(0, MOST_A_PUT)
+  }
+}
+
+export function toNote({ id, key, record }: Open): Note {
+  const { first, last, subject, ...facts } = record
+  const times = [first.getTime(), last.getTime()]
+  return { id, text: JSON.stringify([FORMAT, key, subject === key ? '' : subject, ...times, facts]) }
+}
+
+/** The subject's key and the record; undefined if another version wrote it. */
+export function readRecord({
+  text,
+}: Note): { readonly key: string; readonly record: DenialRecord } | undefined {
+  try {
+    const [format, key, subject, first, last, facts] = JSON.parse(text) as [
+      ...[number, string, string, number, number],
+      Omit<DenialRecord, 'subject' | 'first' | 'last'>,
+    ]
+    if (format !== FORMAT || !Number.isFinite(facts.count)) return undefined
+    const times = { first: new Date(first), last: new Date(last) }
+    return { key, record: { subject: subject || key, ...facts, ...times } }
+  } catch {
+    return undefined
+  }
+}
+
+function factsOf(decision: Decision): Omit<DenialRecord, 'subject' | 'first' | 'last' | 'count' | 'route'> {
+  const { plan, reason = 'quota-exceeded', source, cost, violated, retryAfterMs, override } = decision
+  const [limit] = violated
+  const state = [...decision.limits, ...(decision.localLimits ?? [])].find(({ name }) => name === limit)
+  const waitMs = retryAfterMs === null ? null : Math.ceil(retryAfterMs)
+  return {
+    plan,
+    ...givenOf({ limit }),
+    ...{ reason, source, cost, waitMs },
+    ...(state && { used: state.used, quota: state.quota }),
+    ...givenOf({ override }),
+  }
+}

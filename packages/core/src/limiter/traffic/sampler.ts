@@ -1,0 +1,54 @@
+/** After so many requests were counted in a second, only half as many are counted. */
+const MOST_A_SECOND = 500
+const RAREST = 4096
+
+/**
+ * Chooses the requests that are counted: all of them, or under load one of several at random, which stands for the others. So counting
+ * costs the same small time, whatever the load.
+ */
+export class Sampler {
+  /** One of how many is counted. */
+  #every = 1
+  /** How many requests the next one that is counted stands for. */
+  #weight = 1
+  /** How many come before it. */
+  #left = 0
+  /** How many were counted in this second. */
+  #counted = 0
+
+  /** For how many requests this one stands; 0: it is not counted. */
+  weigh(): number {
+    if (this.#left > 0) {
+      this.#left -= 1
+      return 0
+    }
+    const weight = this.#weight
+    this.#counted += 1
+    if (this.#counted >= MOST_A_SECOND && this.#every < RAREST) {
+      this.#every *= 2
+      this.#counted = 0
+    }
+    this.#draw()
+    return weight
+  }
+
+  /** Called every second. */
+  tick(): void {
+    if (this.#every > 1 && this.#counted < MOST_A_SECOND / 4) {
+      this.#every /= 2
+      this.#draw()
+    }
+    this.#counted = 0
+  }
+
+  /** Whether all requests are counted. */
+  get isExact(): boolean {
+    return this.#every === 1
+  }
+
+  /** On average, every so many requests one is counted: always after the same number would hide what comes in turns. */
+  #draw(): void {
+    this.#weight = this.#every
+    this.#left = Math.floor(Math.random() * (2 * this.#every - 1))
+  }
+}

@@ -1,0 +1,249 @@
+import { ConfigError, StoreError, toStoreError } from '../../base/errors.js'
+import { isWhole, needOptions } from '../../base/options.js'
+import { isPromise, type MaybePromise, quiet } from '../../base/promises.js'
+import { clearTimeout, setTimeout } from '../../base/timers.js'
+import { isAbout, readTarget, type Target, timeOf } from '../../features/rules/rule-options.js'
+import type { RuleChanged, Rules } from '../../features/rules/rules.js'
+import type { Subject } from '../../plans/subject.js'
+import type { Board, NoteTerms } from '../../stores/board.js'
+import type { Store } from '../../stores/contract.js'
+import { type DenialRecord, readRecord } from './denial-log.js'
+import { type Figures, firstOf, merge, type Near } from './figures.js'
+import { readReportText } from './report-text.js'
+import { readRuleRecord, type RuleRecord, toRuleNote } from './rule-log.js'
+import { DENIALS, REPORTS, topicOf, Traffic, type TrafficOptions } from './traffic.js'
+import type { Seen } from './top-sketch.js'
+
+/** How many subjects to list. */
+export interface TrafficViewOptions {
+  /** The most subjects in each list: a whole number from 1 to 200. Default: 20. */
+  readonly most?: number | undefined
+}
+
+/** What a subject has done lately, as all processes together have seen it. */
+export interface SubjectTraffic {
+  /** Its id. With `hashIds`, or if the id cannot be shown, its key in the store. */
+  readonly subject: string
+  readonly plan: string
+  /** Its requests, and by how much that can be wrong. 0: it is exact. */
+  readonly requests: number
+  readonly error: number
+  /** How many of them were denied, and the quota units of the others. Both can be too low if `error` is not 0. */
+  readonly denied: number
+  readonly units: number
+}
+
+/** How often a subject was denied lately. */
+export interface SubjectDenials extends Pick<SubjectTraffic, 'subject' | 'plan'> {
+  /** Its denials, and by how much that can be wrong. 0: it is exact. */
+  readonly denied: number
+  readonly error: number
+}
+
+/** How near a subject came to a limit. */
+export interface SubjectShare {
+  readonly subject: string
+  readonly plan: string
+  readonly limit: string
+  /** The highest share of the limit that it was seen to use: 1 is all of it. Above 1 only for a limit with `overage`. */
+  readonly share: number
+  /** Quota units used, and the quota, at that time. */
+  readonly used: number
+  readonly quota: number
+}
+
+/** What the processes of a limiter have seen lately. */
+export interface TrafficView {
+  /** How long the figures cover, in ms: up to a minute. */
+  readonly coversMs: number
+  /** The processes that had requests and whose figures are here. */
+  readonly processes: number
+  readonly requests: number
+  readonly denied: number
+  /** The most requests first. */
+  readonly busiest: readonly SubjectTraffic[]
+  /** The most denials first. */
+  readonly mostDenied: readonly SubjectDenials[]
+  /** The highest share first. */
+  readonly nearest: readonly SubjectShare[]
+}
+
+/** Which denials to read. */
+export interface DenialLogOptions {
+  /** An id or a subject. A text with a `*` at its end is the beginning of many ids. Default: all. */
+  readonly of?: Subject | string | undefined
+  /** From when until when: a `Date`, a text such as `'2027-01-31T18:00:00Z'`, or a number of ms since 1970. Default: the last day. */
+  readonly from?: Date | string | number | undefined
+  readonly until?: Date | string | number | undefined
+}
+
+/** The denials of some time. */
+export interface DenialLog {
+  /** From when on they are complete: later than asked for if the log does not reach back so far. */
+  readonly from: Date
+  /** The latest first. */
+  readonly denials: readonly DenialRecord[]
+}
+
+/** Whose rules to read. */
+export interface RuleLogOptions {
+  /** As in DenialLogOptions. Default: all rules. */
+  readonly of?: Subject | string | undefined
+}
+
+const RULES: NoteTerms = { keptMs: 400 * 86_400_000, most: 1000 }
+const DAY_MS = 86_400_000
+const [LISTED, MOST_LISTED] = [20, 200]
+/** How long a reader waits for the store. */
+const SILENT_MS = 2000
+
+interface CallOptions extends Pick<TrafficOptions, 'name' | 'hide' | 'warn'> {
+  readonly store: Store
+  readonly rules: Pick<Rules, 'nowMs' | 'watch'>
+  /** Whether this process counts its requests by subject. */
+  readonly counts: boolean
+}
+
+/** What operators call to see what goes on, and what has been. */
+export class TrafficCalls {
+  /** What this process sees; undefined if it does not count. */
+  readonly own: Traffic | undefined
+  readonly #options: CallOptions
+  /** The last change of a rule that is written down. */
+  #logging: MaybePromise<unknown>
+
+  constructor(options: CallOptions) {
+    this.#options = options
+    const { store, name, hide, warn, rules, counts } = options
+    const { board, synchronous } = store
+    const nowMs = (): number => rules.nowMs()
+    if (board && counts) this.own = new Traffic({ board, name, hide, synchronous, nowMs, warn })
+  }
+
+  /** @throws {ConfigError} for an option or the store; a StoreError when the store does not answer */
+  async view(given: TrafficViewOptions = {}): Promise<TrafficView> {
+    const board = this.#needBoard()
+    needOptions(given, { names: ['most'], example: '{ most: 20 }' })
+    const { most = LISTED } = given
+    if (!isWhole(most, 1, MOST_LISTED))
+      throw ConfigError.wrong('most', most, `a whole number from 1 to ${MOST_LISTED}`)
+    const { name, rules } = this.#options
+    rules.watch()
+    await this.#answered(this.own?.put())
+    const notes = await this.#answered(board.read(topicOf('traffic', name), { ...REPORTS, sinceMs: 0 }))
+    const all = notes.map(({ text }) => readReportText(text)).filter((one) => one !== undefined)
+    return toView(all, most)
+  }
+
+  /** @throws as `view` does */
+  async denialLog(given: DenialLogOptions = {}): Promise<DenialLog> {
+    const board = this.#needBoard()
+    needOptions(given, { names: ['of', 'from', 'until'], example: "{ of: 'acme' }" })
+    const { hide, name, rules } = this.#options
+    const nowMs = rules.nowMs()
+    const target = given.of === undefined ? undefined : readTarget(given.of, hide)
+    const untilMs = readTime('until', given.until ?? nowMs)
+    const fromMs = readTime('from', given.from ?? untilMs - DAY_MS)
+    if (fromMs > untilMs) throw ConfigError.wrong('from', given.from, 'a time before `until`')
+    await this.#answered(this.own?.put())
+    const topic = topicOf('denials', name)
+    const notes = await this.#answered(board.read(topic, { ...DENIALS, sinceMs: fromMs }))
+    const all = notes.map(readRecord).filter((one) => one !== undefined)
+    const isAsked = ({ key, record: { subject, first, last } }: (typeof all)[number]): boolean =>
+      first.getTime() <= untilMs && last.getTime() >= fromMs && (!target || isOf(key, subject, target))
+    const denials = all.filter(isAsked).map(({ record }) => record)
+    const oldest = Math.min(...all.map(({ record }) => record.last.getTime()))
+    const isFull = notes.length >= DENIALS.most
+    const from = Math.max(fromMs, nowMs - DENIALS.keptMs, isFull ? oldest : 0)
+    return { from: new Date(from), denials: denials.toSorted((a, b) => b.last.getTime() - a.last.getTime()) }
+  }
+
+  /** @throws as `view` does */
+  async ruleLog(given: RuleLogOptions = {}): Promise<readonly RuleRecord[]> {
+    const board = this.#needBoard()
+    needOptions(given, { names: ['of'], example: "{ of: 'acme' }" })
+    const { hide, name } = this.#options
+    const target = given.of === undefined ? undefined : readTarget(given.of, hide)
+    await this.#answered(this.#logging as MaybePromise<unknown>)
+    const notes = await this.#answered(board.read(topicOf('rules', name), { ...RULES, sinceMs: 0 }))
+    const records = notes.map(readRuleRecord).filter((one) => one !== undefined)
+    const isAsked = ({ kind, of }: RuleRecord): boolean =>
+      !target || (kind !== 'scale' && (of === target.of || isAbout(of, target)))
+    return records.filter(isAsked)
+  }
+
+  /** Writes down a change of a rule that this process has made. */
+  ruleChanged(change: RuleChanged): void {
+    const { store, name, rules } = this.#options
+    const { board } = store
+    if (!board || !change.isOwn || change.rule.kind === 'forgetPlan') return
+    try {
+      this.#logging = board.put(topicOf('rules', name), [toRuleNote(change, rules.nowMs())], RULES)
+      quiet([this.#logging])
+    } catch {
+      // The rule holds all the same.
+    }
+  }
+
+  /** Resolves once all is written down, or the store does not answer soon. Never rejects. */
+  async end(): Promise<void> {
+    this.own?.close()
+    await this.#answered(this.#logging).catch(() => {})
+  }
+
+  #needBoard(): Board {
+    const { board } = this.#options.store
+    if (board) return board
+    const remedy = 'use redisStore, or for a single process memoryStore'
+    throw new ConfigError('store', `this store keeps no figures about traffic and no logs: ${remedy}`)
+  }
+
+  /** @throws {StoreError} when the store fails, or does not answer in time */
+  async #answered<T>(given: MaybePromise<T>): Promise<T> {
+    if (!isPromise(given)) return given
+    let timer
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new StoreError('the store did not answer', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
+      }, SILENT_MS).unref()
+    })
+    try {
+      return await Promise.race([given, late])
+    } catch (error) {
+      throw toStoreError(error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function toView(all: readonly Figures[], most: number): TrafficView {
+  const coversMs = Math.max(0, ...all.map((one) => one.coversMs))
+  const { requests, denied, busiest, mostDenied, nearest } = firstOf({ ...merge(all), coversMs }, most)
+  return {
+    ...{ coversMs, processes: all.length, requests, denied },
+    busiest: busiest.entries.map(toBusy),
+    mostDenied: mostDenied.entries.map(({ subject, plan, count, error }) => ({
+      subject,
+      plan,
+      denied: count,
+      error,
+    })),
+    nearest: nearest.map(({ key: _, ...near }: Near) => near),
+  }
+}
+
+function toBusy({ subject, plan, count, error, denied, units }: Seen): SubjectTraffic {
+  return { subject, plan, requests: count, error, denied, units }
+}
+
+function isOf(key: string, subject: string, target: Target): boolean {
+  const { what } = target
+  return what.endsWith('*') ? subject.startsWith(what.slice(0, -1)) : key === what
+}
+
+function readTime(path: string, given: unknown): number {
+  const ms = timeOf(given)
+  if (Number.isFinite(ms)) return ms
+  throw ConfigError.wrong(path, given, "a time with its time zone, such as '2027-01-31T18:00:00Z' or a Date")
+}

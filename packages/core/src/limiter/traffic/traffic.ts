@@ -1,0 +1,151 @@
+import { type StoreError, toStoreError } from '../../base/errors.js'
+import { randomText } from '../../base/platform.js'
+import { elapsedMs, setTimeout } from '../../base/timers.js'
+import type { Warn } from '../../base/warnings.js'
+import { readTarget } from '../../features/rules/rule-options.js'
+import type { HideId } from '../../requests/key.js'
+import type { Board, Note, NoteTerms } from '../../stores/board.js'
+import type { Decision } from '../decision/decision.js'
+import type { EventContext } from '../report/events.js'
+import { DenialRecords, toNote } from './denial-log.js'
+import { SeenLately } from './figures.js'
+import { toReportText } from './report-text.js'
+import { Sampler } from './sampler.js'
+
+const TICK_MS = 1000
+/** While nobody looks. */
+const PUT_EVERY_MS = 10_000
+/** Without requests for so long, there is nothing left to tell. */
+const IDLE_MS = 60_000
+const RETRY_AFTER_REFUSAL_MS = 60_000
+
+/** All processes together. With many of them, each tells of fewer subjects. */
+const MOST_CHARACTERS = 4_000_000
+const [LEAST_OF_ONE, MOST_OF_ONE] = [2000, 32_000]
+
+/** What is on the board, and how long. */
+export const REPORTS: NoteTerms = { keptMs: 30_000, most: 1000 }
+export const DENIALS: NoteTerms = { keptMs: 7 * 86_400_000, most: 10_000 }
+
+export interface TrafficOptions {
+  readonly board: Board
+  /** What all limiters of this name have in common. */
+  readonly name: string
+  readonly hide: HideId | undefined
+  /** Whether the store's answers are values, not promises. */
+  readonly synchronous: boolean
+  /** The store's time, in ms. */
+  readonly nowMs: () => number
+  readonly warn: Warn
+}
+
+/**
+ * What this process sees of its requests: the busiest subjects, the ones that are denied most, and the ones near a limit; and its denials,
+ * for the log. It puts both on the board every 10 s, and every second while somebody looks.
+ */
+export class Traffic {
+  readonly #options: TrafficOptions
+  readonly #id = randomText(9)
+  readonly #sampler = new Sampler()
+  readonly #seen = new SeenLately()
+  readonly #denials = new DenialRecords()
+  #isRunning = false
+  #isClosed = false
+  #notedMs = 0
+  #putMs = -Infinity
+  #watchedUntilMs = 0
+  #refusedUntilMs = 0
+  #mostCharacters = MOST_OF_ONE
+  #putting: Promise<void> | undefined
+
+  constructor(options: TrafficOptions) {
+    this.#options = options
+  }
+
+  /** Counts a decision. Under load only some: of denials, all that took a call of the store. */
+  note(decision: Decision, context: EventContext | undefined): void {
+    const isCheap = decision.allowed || this.#options.synchronous || decision.source !== 'store'
+    const weight = isCheap ? this.#sampler.weigh() : 1
+    if (weight > 0) this.#count(decision, weight, context)
+  }
+
+  #count(decision: Decision, weight: number, context: EventContext | undefined): void {
+    const { hide, nowMs } = this.#options
+    const target = readTarget(decision.subject, hide)
+    this.#seen.note(decision, weight, target)
+    if (!decision.allowed)
+      this.#denials.note({ decision, context }, target, { count: weight, nowMs: nowMs() })
+    this.#notedMs = elapsedMs()
+    if (!this.#isRunning) this.#run()
+  }
+
+  /** Somebody looks for so long. */
+  watched(forMs: number): void {
+    this.#watchedUntilMs = elapsedMs() + forMs
+  }
+
+  /** Puts on the board what is new. Never rejects. */
+  async put(): Promise<void> {
+    this.#putting ??= this.#putNow().finally(() => (this.#putting = undefined))
+    return this.#putting
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  #run(): void {
+    this.#isRunning = true
+    setTimeout(() => this.#tick(), TICK_MS).unref()
+  }
+
+  #tick(): void {
+    this.#isRunning = false
+    if (this.#isClosed) return
+    this.#sampler.tick()
+    const nowMs = elapsedMs()
+    const everyMs = nowMs < this.#watchedUntilMs ? TICK_MS / 2 : PUT_EVERY_MS
+    if (!this.#options.synchronous && nowMs >= this.#putMs + everyMs && nowMs >= this.#refusedUntilMs) {
+      this.#putMs = nowMs
+      void this.put()
+    }
+    if (nowMs < this.#notedMs + IDLE_MS || !this.#sampler.isExact) this.#run()
+  }
+
+  async #putNow(): Promise<void> {
+    const { board, name, nowMs } = this.#options
+    const due = this.#denials.due(nowMs())
+    try {
+      if (due.length > 0) {
+        for (const one of due) one.isPut = true
+        await board.put(topicOf('denials', name), due.map(toNote), DENIALS)
+      }
+      const report: Note = { id: this.#id, text: toReportText(this.#seen.figures(), this.#mostCharacters) }
+      const reports = await board.put(topicOf('traffic', name), [report], REPORTS)
+      const share = Math.floor(MOST_CHARACTERS / Math.max(reports, 1))
+      this.#mostCharacters = Math.min(Math.max(share, LEAST_OF_ONE), MOST_OF_ONE)
+    } catch (thrown) {
+      for (const one of due) one.isPut = false
+      this.#failed(toStoreError(thrown))
+    }
+  }
+
+  #failed(error: StoreError): void {
+    if (!isRefusal(error)) return
+    if (this.#refusedUntilMs === 0) {
+      const problem = 'The store refuses the calls that traffic figures and logs need; limits and rules work.'
+      this.#options.warn('TOLLGATE_TRAFFIC', `${problem} traffic: false turns them off. ${error.message}`)
+    }
+    this.#refusedUntilMs = elapsedMs() + RETRY_AFTER_REFUSAL_MS
+  }
+}
+
+/** Whether asking again soon does not help. */
+function isRefusal({ reason }: StoreError): boolean {
+  return ['not-permitted', 'wrong-server', 'foreign-value', 'protocol'].includes(reason)
+}
+
+/** The name of a topic. Each limiter's name has topics of its own. */
+export function topicOf(what: 'traffic' | 'denials' | 'rules', name: string): string {
+  return `${what}.${name}`
+}
