@@ -43,6 +43,8 @@ export type { ListState } from './features/rules/list-reader.js'
 export type { Rule, RuleKind } from './features/rules/rule.js'
 export type { RuleChanged } from './features/rules/rules.js'
 export type { DenialRecord } from './limiter/traffic/denial-log.js'
+export { type GivenPlans, readPlans } from './limiter/traffic/given-plans.js'
+export type { Inspection } from './limiter/traffic/questions.js'
 export type { RuleRecord } from './limiter/traffic/rule-log.js'
 export type {
   DenialLog,

@@ -24,6 +24,7 @@ const USERS = [
   'decisionsOf',
   'denialReferences',
   'memoryStore',
+  'readPlans',
   'redisStore',
   'refuseUpgrade',
   'subjectForIp',

@@ -32,6 +32,7 @@ const child = new OfFastify({ max: 5, timeWindow: 1000 })
 const USERS: Calls = {
   createLimiter: core.createLimiter,
   denialReferences: core.denialReferences,
+  readPlans: core.readPlans,
   memoryStore: core.memoryStore,
   redisStore: core.redisStore,
   byBearerToken: core.byBearerToken,

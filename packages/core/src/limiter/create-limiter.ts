@@ -2,8 +2,6 @@ import { atCaller } from '../base/errors.js'
 import { isOptions, needBoolean, needOptions } from '../base/options.js'
 import type { MaybePromise } from '../base/promises.js'
 import { onceAMinute, keepSilent, warn, type Warn } from '../base/warnings.js'
-import type { Rule } from '../features/rules/rule.js'
-import type { OverrideOptions, RuleNote, RuleOptions, ScaleOptions } from '../features/rules/rule-options.js'
 import { type OwnBlock, Rules } from '../features/rules/rules.js'
 import type { LimitDefaults } from '../plans/limit/limit.js'
 import type { PlansInput } from '../plans/plans.js'
@@ -28,6 +26,7 @@ import {
 } from './options/limiter-options.js'
 import { type ReserveOptions, ScopedConsumer } from './scoped-consumer.js'
 import { needSupported } from './options/supported-plans.js'
+import { OperatedLimiter } from './operated-limiter.js'
 import { createFeatures } from './pipeline/features.js'
 import { Pipeline, type PipelineOptions } from './pipeline/pipeline.js'
 import { Events, type LimiterEvents } from './report/events.js'
@@ -35,15 +34,8 @@ import type { LimiterHealth, LimiterStats } from './report/stats.js'
 import { Reporter, StoreWarning } from './report/reporter.js'
 import type { Reservation } from './reservation.js'
 import { Settling } from './settle/settlement.js'
-import type { RuleRecord } from './traffic/rule-log.js'
-import {
-  type DenialLog,
-  type DenialLogOptions,
-  type RuleLogOptions,
-  TrafficCalls,
-  type TrafficView,
-  type TrafficViewOptions,
-} from './traffic/traffic-calls.js'
+import type { GivenPlans } from './traffic/given-plans.js'
+import { TrafficCalls, type TrafficNeeds } from './traffic/traffic-calls.js'
 
 /**
  * Creates a limiter, to use without HTTP or to share between adapters. Does no I/O.
@@ -81,13 +73,14 @@ export function createLimiterFor(options: LimiterOptions, uses: Uses): Limiter {
   return new StoreLimiter(options, uses)
 }
 
-class StoreLimiter implements Limiter {
+class StoreLimiter extends OperatedLimiter implements Limiter {
   readonly #events: Events
   readonly #store: StoreAbilities
   readonly #defaults: LimitDefaults
   readonly #plans: PlanResolver
   readonly #rules: Rules
   readonly #traffic: TrafficCalls
+  #given: GivenPlans
   readonly #builder: RequestBuilder
   readonly #pipeline: Pipeline
   readonly #common: ScopedConsumer
@@ -96,6 +89,7 @@ class StoreLimiter implements Limiter {
   readonly [INTERNALS]: Internals
 
   constructor(options: LimiterOptions, uses: Uses = {}) {
+    super()
     checkLimiterOptions(options)
     const { store = memoryStore(), name, hashIds, warnings = true } = options
     needFreeName(store, name)
@@ -104,24 +98,20 @@ class StoreLimiter implements Limiter {
     const warnOf = warnings ? warn : keepSilent
     this.#events = new Events(this, warnOf, uses.isHidden)
     this.#plans = this.#resolve({ ...options, isWithoutPlans: uses.isWithoutPlans }, warnOf)
-    if (uses.defaultFor !== undefined) this.#plans.needDefault(uses.defaultFor)
-    for (const plan of this.#plans.plans)
-      needSupported(store, plan, options.limit === undefined ? `plans.${plan.name}` : 'limit')
-    uses.checkPlans?.(this.#plans.names)
-    if (uses.scope) this.#compile(uses.scope)
+    this.#checkUses(uses, options)
     const hide = hashIds === undefined ? undefined : hideWith(hashIds)
     const [begin, plans] = [keysOf(name), this.#plans]
     const rules = (this.#rules = new Rules({ ...options, store, hide, plans, warn: warnOf }))
     this.#builder = new RequestBuilder({ plans, rules, hide, begin, store, warn: warnOf })
     // From here on the limiter holds on to the store until `close`. So everything that can be refused was refused above.
+    this.#given = options
     const counts = !uses.isHidden && options.traffic !== false
-    this.#traffic = new TrafficCalls({ counts, store, name: rules.begin, hide, rules, warn: warnOf })
+    const traffic = { counts, store, hide, rules, name: rules.begin, warn: warnOf }
+    this.#traffic = new TrafficCalls({ ...traffic, ...this.#forTraffic() })
+    this.operate(rules.calls, this.#traffic)
     const failure = failureOptions(options)
-    const reporter = new Reporter(
-      this.#events,
-      new StoreWarning(warnOf, failure.onStoreFailure),
-      this.#traffic.own,
-    )
+    const warning = new StoreWarning(warnOf, failure.onStoreFailure)
+    const reporter = new Reporter(this.#events, warning, this.#traffic.own)
     const given = { ...failure, ...this.#forPipeline(), store, begin, warn: warnOf }
     const features = createFeatures({ ...options, ...failure, store, rules })
     this.#pipeline = new Pipeline({ ...given, features }, reporter)
@@ -135,10 +125,26 @@ class StoreLimiter implements Limiter {
     this[INTERNALS] = this.#internals({ hide, warn: warnOf }, reporter)
   }
 
+  /** @throws {ConfigError} when the store or an adapter cannot use the plans */
+  #checkUses({ defaultFor, checkPlans, scope }: Uses, { limit }: LimiterOptions): void {
+    if (defaultFor !== undefined) this.#plans.needDefault(defaultFor)
+    for (const plan of this.#plans.plans)
+      needSupported(this.#store, plan, limit === undefined ? `plans.${plan.name}` : 'limit')
+    checkPlans?.(this.#plans.names)
+    if (scope) this.#compile(scope)
+  }
+
   #forPipeline(): Pick<PipelineOptions, 'blockOf' | 'areCounted'> {
     return {
       blockOf: (request) => this.#builder.blockOf(request),
       areCounted: () => this.#rules.countsInstances,
+    }
+  }
+
+  #forTraffic(): Pick<TrafficNeeds, 'plans' | 'peek'> {
+    return {
+      plans: () => this.#given,
+      peek: async (subject) => this.#common.peek(subject, { onStoreFailure: 'throw' }),
     }
   }
 
@@ -152,6 +158,7 @@ class StoreLimiter implements Limiter {
         this.#pipeline.ruleChanged(change)
       },
       watched: (forMs) => this.#traffic.own?.watched(forMs),
+      asked: (question, text) => this.#traffic.asked(question, text),
       rulesChanged: (what) =>
         this.#pipeline.rulesChanged(what === undefined ? undefined : this.#builder.keysUnder(what)),
     })
@@ -257,6 +264,7 @@ class StoreLimiter implements Limiter {
         needSupported(this.#store, plan, `plans.${plan.name}`),
       )
     })
+    this.#given = { ...this.#given, plans, limit: undefined, ...options }
     this.#pipeline.plansChanged()
   }
 
@@ -273,38 +281,6 @@ class StoreLimiter implements Limiter {
       return options.everywhere
     })
     return isEverywhere ? this.#rules.calls.forgetPlan(subject) : undefined
-  }
-
-  block(subject: Subject | string, options: RuleOptions): Promise<Rule> {
-    return this.#rules.calls.block(subject, options)
-  }
-
-  unblock(subject: Subject | string, note?: RuleNote): Promise<boolean> {
-    return this.#rules.calls.unblock(subject, note)
-  }
-
-  override(subject: Subject | string, options: OverrideOptions): Promise<Rule> {
-    return this.#rules.calls.override(subject, options)
-  }
-
-  scale(plan: string, factor: number, options: ScaleOptions): Promise<Rule> {
-    return this.#rules.calls.scale(plan, factor, options)
-  }
-
-  rules(options?: { readonly of?: Subject | string | undefined }): AsyncIterable<Rule> {
-    return this.#rules.calls.rules(options)
-  }
-
-  traffic(options?: TrafficViewOptions): Promise<TrafficView> {
-    return this.#traffic.view(options)
-  }
-
-  denialLog(options?: DenialLogOptions): Promise<DenialLog> {
-    return this.#traffic.denialLog(options)
-  }
-
-  ruleLog(options?: RuleLogOptions): Promise<readonly RuleRecord[]> {
-    return this.#traffic.ruleLog(options)
   }
 
   on<Name extends keyof LimiterEvents>(

@@ -5,6 +5,7 @@ import type { OverrideOptions, RuleNote, RuleOptions, ScaleOptions } from '../fe
 import type { LimiterEvents } from './report/events.js'
 import type { MaybePromise } from '../base/promises.js'
 import type { ScopeOptions } from '../requests/scope.js'
+import type { Inspection } from './traffic/questions.js'
 import type { RuleRecord } from './traffic/rule-log.js'
 import type {
   DenialLog,
@@ -269,6 +270,16 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
    * @example const { busiest } = await limiter.traffic({ most: 5 })
    */
   traffic(options?: TrafficViewOptions): Promise<TrafficView>
+  /**
+   * Where a subject stands, by its plan of now: for a script that knows neither the plans nor `planOf`. A limiter with `traffic: false` asks
+   * another process of the same name, which answers within two seconds. Any other limiter answers itself, as `peek` does.
+   *
+   * @throws {ConfigError} with `hashIds`, where no other process can be asked
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT; ERR_TOLLGATE_PLAN if the process that answered failed
+   * @throws {StoreError} when the store does not answer, or no process does
+   * @example const { plan, limits } = await limiter.inspect('acme')
+   */
+  inspect(subject: Subject | string): Promise<Inspection>
   /**
    * Who was denied, by which limit, and when. The denials of a subject by a limit in one minute are one record. The log has the latest
    * 10 000 records, of at most seven days. Other processes write theirs within 10 s.

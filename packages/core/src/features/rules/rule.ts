@@ -84,6 +84,6 @@ export function readTerms({ text }: Pick<RuleEntry, 'text'>): RuleTerms | undefi
 }
 
 /** In JSON, an anchor that is a `Date` becomes a text with a zone. No anchor that is a text has one. */
-function withDates(name: string, value: unknown): unknown {
+export function withDates(name: string, value: unknown): unknown {
   return name === 'anchor' && typeof value === 'string' && value.endsWith('Z') ? new Date(value) : value
 }

@@ -55,6 +55,8 @@ export interface RulesHost {
   emit(change: RuleChanged): void
   /** Somebody looks at the traffic of all processes, for so long. */
   watched(forMs: number): void
+  /** Another process asks something. */
+  asked(question: string, text: string): void
   /**
    * Ends what this process holds for a subject: leases, remembered denials, and requests that wait if it is blocked.
    *
@@ -65,9 +67,15 @@ export interface RulesHost {
 
 /** Ends the limiter's name in keys of the list. */
 const AFTER_NAME = '^'
-/** The key of an entry that is no rule: while it holds, somebody looks. */
-const WATCHED = 'w'
+/** Keys of entries that are no rules. While the first one holds, somebody looks. The others are questions. */
+const [WATCHED, QUESTION] = ['w', 'q']
 const WATCH_US = 6_000_000
+const QUESTION_US = 5_000_000
+
+/** What the keys of a limiter's entries in the list begin with. */
+export function listBegin(name: string | undefined): string {
+  return (name ?? '') + AFTER_NAME
+}
 
 /** The rules of one limiter: which ones apply to a request, and who has to know when they change. */
 export class Rules implements RuleLookup, ListReader {
@@ -87,7 +95,7 @@ export class Rules implements RuleLookup, ListReader {
   constructor(given: RulesOptions) {
     this.#options = given
     this.#index = new RuleIndex(given.hide)
-    this.begin = (given.name ?? '') + AFTER_NAME
+    this.begin = listBegin(given.name)
     if (given.local?.instances === undefined) {
       this.instance = { of: this.begin, id: randomText(9), isOpen: true }
     }
@@ -137,6 +145,20 @@ export class Rules implements RuleLookup, ListReader {
     quiet([list.change(this.begin + WATCHED, WATCHED, { inUs: WATCH_US })])
   }
 
+  /**
+   * Asks all other processes something. Resolves once they can know.
+   *
+   * @throws {StoreError} when the store does not answer
+   */
+  async ask(question: string, text: string): Promise<void> {
+    await this.#list?.change(this.begin + QUESTION + question, text, { inUs: QUESTION_US })
+  }
+
+  /** Takes a question, to answer it. Returns false if another process has taken it. */
+  async take(question: string): Promise<boolean> {
+    return (await this.#list?.change(this.begin + QUESTION + question, '', { inUs: 0 })) === 'written'
+  }
+
   get isEmpty(): boolean {
     return this.#index.isEmpty
   }
@@ -179,10 +201,7 @@ export class Rules implements RuleLookup, ListReader {
 
   onEntry(listed: string, entry: RuleEntry | undefined, origin: Origin): void {
     const key = listed.slice(this.begin.length)
-    if (key === WATCHED) {
-      if (entry) this.#host?.watched((entry.until - this.#now()) / 1000)
-      return
-    }
+    if (key === WATCHED || key.startsWith(QUESTION)) return this.#onOther(key, entry, origin)
     const held = this.#index.get(key)
     if (origin === 'pending' && !this.#written.has(key)) this.#written.set(key, held)
     const now = this.#index.set(key, entry)
@@ -204,6 +223,13 @@ export class Rules implements RuleLookup, ListReader {
     this.#written.delete(key)
     // What has ended by itself is forgotten without an event.
     if (entry) this.#report(key, before, now, origin === 'here')
+  }
+
+  #onOther(key: string, entry: RuleEntry | undefined, origin: Origin): void {
+    if (!entry || entry.until <= this.#now()) return
+    if (key === WATCHED) this.#host?.watched((entry.until - this.#now()) / 1000)
+    else if (entry.text !== '' && (origin === 'there' || origin === 'first'))
+      this.#host?.asked(key.slice(QUESTION.length), entry.text)
   }
 
   #apply(key: string, held: HeldRule | undefined, now: HeldRule | undefined): void {

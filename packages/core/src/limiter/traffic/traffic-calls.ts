@@ -1,17 +1,21 @@
-import { ConfigError, StoreError, toStoreError } from '../../base/errors.js'
+import { ConfigError } from '../../base/errors.js'
 import { isWhole, needOptions } from '../../base/options.js'
-import { isPromise, type MaybePromise, quiet } from '../../base/promises.js'
-import { clearTimeout, setTimeout } from '../../base/timers.js'
+import { type MaybePromise, quiet } from '../../base/promises.js'
 import { isAbout, readTarget, type Target, timeOf } from '../../features/rules/rule-options.js'
 import type { RuleChanged, Rules } from '../../features/rules/rules.js'
 import type { Subject } from '../../plans/subject.js'
-import type { Board, NoteTerms } from '../../stores/board.js'
+import { needSubject } from '../../requests/subject/subject.js'
+import type { NoteTerms } from '../../stores/board.js'
 import type { Store } from '../../stores/contract.js'
+import type { Decision } from '../decision/decision.js'
+import { answered, needBoard, topicOf } from './board-access.js'
 import { type DenialRecord, readRecord } from './denial-log.js'
 import { type Figures, firstOf, merge, type Near } from './figures.js'
+import type { GivenPlans } from './given-plans.js'
+import { type Inspection, Questions, toInspection } from './questions.js'
 import { readReportText } from './report-text.js'
 import { readRuleRecord, type RuleRecord, toRuleNote } from './rule-log.js'
-import { DENIALS, REPORTS, topicOf, Traffic, type TrafficOptions } from './traffic.js'
+import { DENIALS, REPORTS, Traffic, type TrafficOptions } from './traffic.js'
 import type { Seen } from './top-sketch.js'
 
 /** How many subjects to list. */
@@ -94,12 +98,14 @@ export interface RuleLogOptions {
 const RULES: NoteTerms = { keptMs: 400 * 86_400_000, most: 1000 }
 const DAY_MS = 86_400_000
 const [LISTED, MOST_LISTED] = [20, 200]
-/** How long a reader waits for the store. */
-const SILENT_MS = 2000
 
-interface CallOptions extends Pick<TrafficOptions, 'name' | 'hide' | 'warn'> {
+/** What the calls need of the limiter. */
+export interface TrafficNeeds extends Pick<TrafficOptions, 'name' | 'hide' | 'warn'> {
   readonly store: Store
-  readonly rules: Pick<Rules, 'nowMs' | 'watch'>
+  readonly rules: Pick<Rules, 'nowMs' | 'watch' | 'ask' | 'take'>
+  /** The plans as they were given, for processes that do not have them. */
+  readonly plans: () => GivenPlans
+  readonly peek: (subject: Subject) => Promise<Decision>
   /** Whether this process counts its requests by subject. */
   readonly counts: boolean
 }
@@ -108,36 +114,49 @@ interface CallOptions extends Pick<TrafficOptions, 'name' | 'hide' | 'warn'> {
 export class TrafficCalls {
   /** What this process sees; undefined if it does not count. */
   readonly own: Traffic | undefined
-  readonly #options: CallOptions
+  readonly #options: TrafficNeeds
+  readonly #questions: Questions | undefined
   /** The last change of a rule that is written down. */
   #logging: MaybePromise<unknown>
 
-  constructor(options: CallOptions) {
+  constructor(options: TrafficNeeds) {
     this.#options = options
-    const { store, name, hide, warn, rules, counts } = options
+    const { store, hide, rules, counts } = options
     const { board, synchronous } = store
     const nowMs = (): number => rules.nowMs()
-    if (board && counts) this.own = new Traffic({ board, name, hide, synchronous, nowMs, warn })
+    if (board && counts) this.own = new Traffic({ ...options, board, synchronous, nowMs })
+    if (board && !synchronous)
+      this.#questions = new Questions({ ...options, board, hides: hide !== undefined })
+  }
+
+  /** @throws as `Questions.ask`; a StoreError when the store does not answer */
+  async inspect(subject: Subject | string): Promise<Inspection> {
+    if (!this.own && this.#questions) return this.#questions.ask(subject)
+    return toInspection(await this.#options.peek(needSubject(subject)))
+  }
+
+  asked(question: string, text: string): void {
+    if (this.own) void this.#questions?.answer(question, text)
   }
 
   /** @throws {ConfigError} for an option or the store; a StoreError when the store does not answer */
   async view(given: TrafficViewOptions = {}): Promise<TrafficView> {
-    const board = this.#needBoard()
+    const board = needBoard(this.#options.store)
     needOptions(given, { names: ['most'], example: '{ most: 20 }' })
     const { most = LISTED } = given
     if (!isWhole(most, 1, MOST_LISTED))
       throw ConfigError.wrong('most', most, `a whole number from 1 to ${MOST_LISTED}`)
     const { name, rules } = this.#options
     rules.watch()
-    await this.#answered(this.own?.put())
-    const notes = await this.#answered(board.read(topicOf('traffic', name), { ...REPORTS, sinceMs: 0 }))
+    await answered(this.own?.put())
+    const notes = await answered(board.read(topicOf('traffic', name), { ...REPORTS, sinceMs: 0 }))
     const all = notes.map(({ text }) => readReportText(text)).filter((one) => one !== undefined)
     return toView(all, most)
   }
 
   /** @throws as `view` does */
   async denialLog(given: DenialLogOptions = {}): Promise<DenialLog> {
-    const board = this.#needBoard()
+    const board = needBoard(this.#options.store)
     needOptions(given, { names: ['of', 'from', 'until'], example: "{ of: 'acme' }" })
     const { hide, name, rules } = this.#options
     const nowMs = rules.nowMs()
@@ -145,9 +164,9 @@ export class TrafficCalls {
     const untilMs = readTime('until', given.until ?? nowMs)
     const fromMs = readTime('from', given.from ?? untilMs - DAY_MS)
     if (fromMs > untilMs) throw ConfigError.wrong('from', given.from, 'a time before `until`')
-    await this.#answered(this.own?.put())
+    await answered(this.own?.put())
     const topic = topicOf('denials', name)
-    const notes = await this.#answered(board.read(topic, { ...DENIALS, sinceMs: fromMs }))
+    const notes = await answered(board.read(topic, { ...DENIALS, sinceMs: fromMs }))
     const all = notes.map(readRecord).filter((one) => one !== undefined)
     const isAsked = ({ key, record: { subject, first, last } }: (typeof all)[number]): boolean =>
       first.getTime() <= untilMs && last.getTime() >= fromMs && (!target || isOf(key, subject, target))
@@ -160,12 +179,12 @@ export class TrafficCalls {
 
   /** @throws as `view` does */
   async ruleLog(given: RuleLogOptions = {}): Promise<readonly RuleRecord[]> {
-    const board = this.#needBoard()
+    const board = needBoard(this.#options.store)
     needOptions(given, { names: ['of'], example: "{ of: 'acme' }" })
     const { hide, name } = this.#options
     const target = given.of === undefined ? undefined : readTarget(given.of, hide)
-    await this.#answered(this.#logging as MaybePromise<unknown>)
-    const notes = await this.#answered(board.read(topicOf('rules', name), { ...RULES, sinceMs: 0 }))
+    await answered(this.#logging as MaybePromise<unknown>)
+    const notes = await answered(board.read(topicOf('rules', name), { ...RULES, sinceMs: 0 }))
     const records = notes.map(readRuleRecord).filter((one) => one !== undefined)
     const isAsked = ({ kind, of }: RuleRecord): boolean =>
       !target || (kind !== 'scale' && (of === target.of || isAbout(of, target)))
@@ -188,32 +207,7 @@ export class TrafficCalls {
   /** Resolves once all is written down, or the store does not answer soon. Never rejects. */
   async end(): Promise<void> {
     this.own?.close()
-    await this.#answered(this.#logging).catch(() => {})
-  }
-
-  #needBoard(): Board {
-    const { board } = this.#options.store
-    if (board) return board
-    const remedy = 'use redisStore, or for a single process memoryStore'
-    throw new ConfigError('store', `this store keeps no figures about traffic and no logs: ${remedy}`)
-  }
-
-  /** @throws {StoreError} when the store fails, or does not answer in time */
-  async #answered<T>(given: MaybePromise<T>): Promise<T> {
-    if (!isPromise(given)) return given
-    let timer
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(new StoreError('the store did not answer', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
-      }, SILENT_MS).unref()
-    })
-    try {
-      return await Promise.race([given, late])
-    } catch (error) {
-      throw toStoreError(error)
-    } finally {
-      clearTimeout(timer)
-    }
+    await answered(this.#logging).catch(() => {})
   }
 }
 

@@ -7,8 +7,10 @@ import type { HideId } from '../../requests/key.js'
 import type { Board, Note, NoteTerms } from '../../stores/board.js'
 import type { Decision } from '../decision/decision.js'
 import type { EventContext } from '../report/events.js'
+import { topicOf } from './board-access.js'
 import { DenialRecords, toNote } from './denial-log.js'
 import { SeenLately } from './figures.js'
+import { type GivenPlans, PLANS, toPlansNote } from './given-plans.js'
 import { toReportText } from './report-text.js'
 import { Sampler } from './sampler.js'
 
@@ -18,6 +20,7 @@ const PUT_EVERY_MS = 10_000
 /** Without requests for so long, there is nothing left to tell. */
 const IDLE_MS = 60_000
 const RETRY_AFTER_REFUSAL_MS = 60_000
+const PLANS_EVERY_MS = 3_600_000
 
 /** All processes together. With many of them, each tells of fewer subjects. */
 const MOST_CHARACTERS = 4_000_000
@@ -36,6 +39,8 @@ export interface TrafficOptions {
   readonly synchronous: boolean
   /** The store's time, in ms. */
   readonly nowMs: () => number
+  /** The plans as they were given: the same object as long as they stay. */
+  readonly plans: () => GivenPlans
   readonly warn: Warn
 }
 
@@ -57,6 +62,8 @@ export class Traffic {
   #refusedUntilMs = 0
   #mostCharacters = MOST_OF_ONE
   #putting: Promise<void> | undefined
+  #plans: GivenPlans | undefined
+  #plansPutMs = 0
 
   constructor(options: TrafficOptions) {
     this.#options = options
@@ -124,10 +131,22 @@ export class Traffic {
       const reports = await board.put(topicOf('traffic', name), [report], REPORTS)
       const share = Math.floor(MOST_CHARACTERS / Math.max(reports, 1))
       this.#mostCharacters = Math.min(Math.max(share, LEAST_OF_ONE), MOST_OF_ONE)
+      await this.#putPlans()
     } catch (thrown) {
       for (const one of due) one.isPut = false
       this.#failed(toStoreError(thrown))
     }
+  }
+
+  async #putPlans(): Promise<void> {
+    const { board, name, plans } = this.#options
+    const nowMs = elapsedMs()
+    const given = plans()
+    if (given === this.#plans && nowMs < this.#plansPutMs + PLANS_EVERY_MS) return
+    const note = toPlansNote(given)
+    if (note) await board.put(topicOf('plans', name), [note], PLANS)
+    this.#plans = given
+    this.#plansPutMs = nowMs
   }
 
   #failed(error: StoreError): void {
@@ -143,9 +162,4 @@ export class Traffic {
 /** Whether asking again soon does not help. */
 function isRefusal({ reason }: StoreError): boolean {
   return ['not-permitted', 'wrong-server', 'foreign-value', 'protocol'].includes(reason)
-}
-
-/** The name of a topic. Each limiter's name has topics of its own. */
-export function topicOf(what: 'traffic' | 'denials' | 'rules', name: string): string {
-  return `${what}.${name}`
 }

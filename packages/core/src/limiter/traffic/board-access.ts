@@ -1,0 +1,38 @@
+import { ConfigError, StoreError, toStoreError } from '../../base/errors.js'
+import { isPromise, type MaybePromise } from '../../base/promises.js'
+import { clearTimeout, setTimeout } from '../../base/timers.js'
+import type { Board } from '../../stores/board.js'
+import type { Store } from '../../stores/contract.js'
+
+/** How long a reader waits for the store. */
+const SILENT_MS = 2000
+
+/** The name of a topic. Limiters of each name have topics of their own. */
+export function topicOf(what: 'traffic' | 'denials' | 'rules' | 'plans' | 'answers', name: string): string {
+  return `${what}.${name}`
+}
+
+/** @throws {ConfigError} for a store that has none */
+export function needBoard({ board }: Store): Board {
+  if (board) return board
+  const remedy = 'use redisStore, or for a single process memoryStore'
+  throw new ConfigError('store', `this store keeps no figures about traffic and no logs: ${remedy}`)
+}
+
+/** @throws {StoreError} when the store fails, or does not answer in time */
+export async function answered<T>(given: MaybePromise<T>): Promise<T> {
+  if (!isPromise(given)) return given
+  let timer
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new StoreError('the store did not answer', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
+    }, SILENT_MS).unref()
+  })
+  try {
+    return await Promise.race([given, late])
+  } catch (error) {
+    throw toStoreError(error)
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,130 @@
+import { ConfigError, StoreError, toStoreError, TollgateError } from '../../base/errors.js'
+import { givenOf, isOptions } from '../../base/options.js'
+import { randomText } from '../../base/platform.js'
+import { elapsedMs, pause } from '../../base/timers.js'
+import type { Rules } from '../../features/rules/rules.js'
+import type { Subject } from '../../plans/subject.js'
+import { needSubject } from '../../requests/subject/subject.js'
+import type { Board, NoteTerms } from '../../stores/board.js'
+import type { Decision } from '../decision/decision.js'
+import { answered, topicOf } from './board-access.js'
+
+/** Where a subject stands, as a process says that knows its plan. */
+export interface Inspection extends Pick<
+  Decision,
+  'plan' | 'limits' | 'violated' | 'retryAfterMs' | 'reason' | 'override' | 'allowed'
+> {
+  /** The block that denies all its requests now. */
+  readonly block?: {
+    readonly of: string
+    readonly until: Date
+    readonly level?: number
+    readonly reason?: string
+  }
+}
+
+const ANSWERS: NoteTerms = { keptMs: 10_000, most: 100 }
+/** Processes learn of a question within a second. */
+const [WAIT_MS, LOOK_EVERY_MS] = [3000, 100]
+/** So long a process waits at most, so that not all of them answer at once. */
+const MOST_DELAY_MS = 300
+const LONGEST_QUESTION = 2000
+const FORMAT = 1
+
+interface QuestionsOptions {
+  readonly board: Board
+  readonly name: string
+  readonly rules: Pick<Rules, 'ask' | 'take'>
+  /** Whether only hashes of ids may get into the store. */
+  readonly hides: boolean
+  readonly peek: (subject: Subject) => Promise<Decision>
+}
+
+/** Questions that one process asks all others of a limiter, and that one of them answers. */
+export class Questions {
+  readonly #options: QuestionsOptions
+
+  constructor(options: QuestionsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Asks where a subject stands.
+   *
+   * @throws {TollgateError} ERR_TOLLGATE_SUBJECT, and whatever the other process met
+   * @throws {StoreError} when the store does not answer, or no process does
+   */
+  async ask(given: Subject | string): Promise<Inspection> {
+    const { rules, board, name, hides } = this.#options
+    const { id, plan, kind, anchor, timeZone } = needSubject(given)
+    if (hides)
+      throw new ConfigError(
+        'subject',
+        'with hashIds no other process can be asked, since the store would get the id',
+      )
+    const text = JSON.stringify([FORMAT, { id, ...givenOf({ plan, kind, anchor, timeZone }) }])
+    if (text.length > LONGEST_QUESTION) throw new ConfigError('subject', 'its id is too long to ask for')
+    const question = randomText(9)
+    const untilMs = elapsedMs() + WAIT_MS
+    await rules.ask(question, text)
+    while (elapsedMs() < untilMs) {
+      await pause(LOOK_EVERY_MS)
+      const notes = await answered(board.read(topicOf('answers', name), { ...ANSWERS, sinceMs: 0 }))
+      const answer = notes.find((note) => note.id === question)
+      if (answer) return readAnswer(answer.text)
+    }
+    const problem = 'no process of this limiter answered: none runs, or each has traffic: false'
+    throw new StoreError(problem, { code: 'ERR_TOLLGATE_STORE_TIMEOUT' })
+  }
+
+  /** Answers a question, unless another process does. Never rejects. */
+  async answer(question: string, text: string): Promise<void> {
+    const { rules, board, name, peek } = this.#options
+    await pause(Math.random() * MOST_DELAY_MS)
+    try {
+      if (!(await rules.take(question))) return
+      const [format, subject] = JSON.parse(text) as [number, Subject]
+      if (format !== FORMAT || !isOptions(subject)) return
+      const answer = await peek(subject).then(toInspection, toFailure)
+      await board.put(
+        topicOf('answers', name),
+        [{ id: question, text: JSON.stringify([FORMAT, answer]) }],
+        ANSWERS,
+      )
+    } catch {
+      // Whoever asked is told that nobody answered.
+    }
+  }
+}
+
+export function toInspection(decision: Decision): Inspection {
+  const { plan, limits, allowed, violated, retryAfterMs, reason, override, block } = decision
+  return { plan, limits, allowed, violated, retryAfterMs, ...givenOf({ reason, override, block }) }
+}
+
+interface Failure {
+  readonly failed: string
+}
+
+function toFailure(thrown: unknown): Failure {
+  return { failed: thrown instanceof Error ? thrown.message : String(thrown) }
+}
+
+/** @throws {TollgateError} for what the other process met */
+function readAnswer(text: string): Inspection {
+  const [format, answer] = readJson(text)
+  if (format !== FORMAT || !isOptions(answer))
+    throw new StoreError('a process answered that has another version of Tollgate', { reason: 'protocol' })
+  if ('failed' in answer)
+    throw new TollgateError('ERR_TOLLGATE_PLAN', `the process that answered failed: ${answer.failed}`)
+  const { block } = answer
+  return block ? { ...answer, block: { ...block, until: new Date(block.until) } } : answer
+}
+
+function readJson(text: string): readonly [unknown, Inspection | Failure] {
+  try {
+    return JSON.parse(text) as readonly [unknown, Inspection | Failure]
+  } catch (error) {
+    throw toStoreError(error)
+  }
+}
