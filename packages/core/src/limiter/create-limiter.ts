@@ -264,7 +264,8 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
         needSupported(this.#store, plan, `plans.${plan.name}`),
       )
     })
-    this.#given = { ...this.#given, plans, limit: undefined, ...options }
+    const { defaultPlan = this.#given.defaultPlan } = options
+    this.#given = { ...this.#given, plans, limit: undefined, defaultPlan }
     this.#pipeline.plansChanged()
   }
 

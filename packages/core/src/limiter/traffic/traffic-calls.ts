@@ -1,11 +1,11 @@
 import { ConfigError } from '../../base/errors.js'
 import { isWhole, needOptions } from '../../base/options.js'
-import { type MaybePromise, quiet } from '../../base/promises.js'
+import { pause } from '../../base/timers.js'
 import { isAbout, readTarget, type Target, timeOf } from '../../features/rules/rule-options.js'
 import type { RuleChanged, Rules } from '../../features/rules/rules.js'
 import type { Subject } from '../../plans/subject.js'
 import { needSubject } from '../../requests/subject/subject.js'
-import type { NoteTerms } from '../../stores/board.js'
+import type { Board, Note, NoteTerms } from '../../stores/board.js'
 import type { Store } from '../../stores/contract.js'
 import type { Decision } from '../decision/decision.js'
 import { answered, needBoard, topicOf } from './board-access.js'
@@ -98,6 +98,9 @@ export interface RuleLogOptions {
 const RULES: NoteTerms = { keptMs: 400 * 86_400_000, most: 1000 }
 const DAY_MS = 86_400_000
 const [LISTED, MOST_LISTED] = [20, 200]
+/** How long a limiter that closes waits for the store. */
+const CLOSING_MS = 250
+const MOST_A_PUT = 100
 
 /** What the calls need of the limiter. */
 export interface TrafficNeeds extends Pick<TrafficOptions, 'name' | 'hide' | 'warn'> {
@@ -116,8 +119,9 @@ export class TrafficCalls {
   readonly own: Traffic | undefined
   readonly #options: TrafficNeeds
   readonly #questions: Questions | undefined
-  /** The last change of a rule that is written down. */
-  #logging: MaybePromise<unknown>
+  /** Changes of rules that are still to be written down. */
+  #unwritten: Note[] = []
+  #logging: Promise<void> | undefined
 
   constructor(options: TrafficNeeds) {
     this.#options = options
@@ -183,7 +187,7 @@ export class TrafficCalls {
     needOptions(given, { names: ['of'], example: "{ of: 'acme' }" })
     const { hide, name } = this.#options
     const target = given.of === undefined ? undefined : readTarget(given.of, hide)
-    await answered(this.#logging as MaybePromise<unknown>)
+    await answered(this.#logging)
     const notes = await answered(board.read(topicOf('rules', name), { ...RULES, sinceMs: 0 }))
     const records = notes.map(readRuleRecord).filter((one) => one !== undefined)
     const isAsked = ({ kind, of }: RuleRecord): boolean =>
@@ -193,21 +197,29 @@ export class TrafficCalls {
 
   /** Writes down a change of a rule that this process has made. */
   ruleChanged(change: RuleChanged): void {
-    const { store, name, rules } = this.#options
-    const { board } = store
-    if (!board || !change.isOwn || change.rule.kind === 'forgetPlan') return
-    try {
-      this.#logging = board.put(topicOf('rules', name), [toRuleNote(change, rules.nowMs())], RULES)
-      quiet([this.#logging])
-    } catch {
-      // The rule holds all the same.
+    const { store, rules } = this.#options
+    if (!store.board || !change.isOwn || change.rule.kind === 'forgetPlan') return
+    this.#unwritten.push(toRuleNote(change, rules.nowMs()))
+    this.#logging ??= this.#writeRules(store.board).finally(() => (this.#logging = undefined))
+  }
+
+  /** All that come while one call is under way go with the next. Never rejects: the rules hold all the same. */
+  async #writeRules(board: Board): Promise<void> {
+    while (this.#unwritten.length > 0) {
+      const notes = this.#unwritten.splice(0, MOST_A_PUT)
+      try {
+        await board.put(topicOf('rules', this.#options.name), notes, RULES)
+      } catch {
+        this.#unwritten = []
+      }
     }
   }
 
   /** Resolves once all is written down, or the store does not answer soon. Never rejects. */
   async end(): Promise<void> {
     this.own?.close()
-    await answered(this.#logging).catch(() => {})
+    const all = Promise.all([this.own?.put(), this.#logging])
+    await Promise.race([all, pause(CLOSING_MS)])
   }
 }
 

@@ -247,6 +247,15 @@ test('while somebody looks, processes tell their traffic more often', async () =
   expect(puts.alone).toBeLessThan(puts.watched - 1)
 })
 
+test('a process that closes writes down what it has seen last', async () => {
+  const prefix = testPrefix()
+  const short = make(redisStore(redisOfAnotherProcess(), { prefix }))
+  await use(short, 'acme', 5)
+  await short.close()
+  const later = make(redisStore(redisOfAnotherProcess(), { prefix }))
+  expect((await later.denialLog()).denials).toMatchObject([{ subject: 'acme', count: 1 }])
+})
+
 test('a limiter of another name, and one that does not count', async () => {
   const store = memoryStore()
   const [api, other] = [make(store, { name: 'api' }), make(store, { name: 'other' })]
