@@ -36,6 +36,7 @@ export const SECTIONS = {
   shedding: { file: 'shedding.mjs' },
   'own-limits': { file: 'in-memory/own-limits.mjs' },
   'billing-days': { file: 'billing-days/billing-days.mjs' },
+  traffic: { file: 'traffic/traffic.mjs' },
 }
 
 /** @returns the names that `wanted` stands for: a name, or the beginning of several, such as `http` */

@@ -119,6 +119,11 @@ const billingGoal = (what, grid, figure, bound) => ({
   ...{ to: names.ONE_DAY, sign: '<=', bound },
 })
 
+const trafficGoal = (grid, row) => ({
+  ...{ what: "Node's time per decision with figures about traffic, x without", section: 'traffic', grid },
+  ...{ detail: `${grid}, ${row}`, row, figure: 'us', to: names.NO_TRAFFIC, sign: '<=', bound: 1.03 },
+})
+
 const cpuGoals = (framework, bounds) =>
   ['allowed', 'denied'].map((mode, i) => ({
     ...{ what: `Node's CPU time per request on ${framework}, memory store, x by hand`, detail: mode },
@@ -165,6 +170,9 @@ export const GOALS = [
   billingGoal("Node's time", 'memory', 'us', 1.1),
   billingGoal("Node's time", 'redis', 'us', 1.1),
   billingGoal("Redis's time", 'redis', 'redisUs', 1.2),
+  ...['memory', 'redis 1', 'redis 64', 'redis 512'].flatMap((grid) =>
+    [names.TRAFFIC, names.TRAFFIC_WATCHED].map((row) => trafficGoal(grid, row)),
+  ),
   ...speedGoals(512, [3, 2.5, 2], names.SCRIPT_BATCHES),
   ...speedGoals(64, [2, 1.8, 1.4], names.SCRIPT_BATCHES),
   ...speedGoals(1, [0.95, 0.9, 0.85], names.SCRIPT),

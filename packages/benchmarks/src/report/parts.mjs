@@ -186,6 +186,14 @@ the same two limits in a list. Each contender has its own process, with one deci
 has its own process, with one decision at a time in memory, and 64 on Redis. Redis's time is that of its commands.`,
   },
   {
+    title: 'Figures about traffic',
+    sections: ['traffic'],
+    see: 'The tables compare limiters that count their requests by subject to limiters with `traffic: false`.',
+    means: means.traffic,
+    method: `There are 10,000 subjects on one plan with a minute and a month. Each contender has its own process. Decisions are made one at a time in
+memory, and 1, 64 and 512 at a time on Redis. While somebody looks, a process writes its figures every second.`,
+  },
+  {
     title: 'Memcached',
     sections: ['memcached'],
     see: "The tables compare Tollgate's store on Memcached to `RateLimiterMemcache` of rate-limiter-flexible.",

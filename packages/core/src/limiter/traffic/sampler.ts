@@ -1,5 +1,5 @@
 /** After so many requests were counted in a second, only half as many are counted. */
-const MOST_A_SECOND = 500
+const MOST_A_SECOND = 250
 const RAREST = 4096
 
 /**

@@ -1,6 +1,6 @@
 import { type StoreError, toStoreError } from '../../base/errors.js'
 import { randomText } from '../../base/platform.js'
-import { elapsedMs, setTimeout } from '../../base/timers.js'
+import { clearTimeout, elapsedMs, setTimeout } from '../../base/timers.js'
 import type { Warn } from '../../base/warnings.js'
 import { readTarget } from '../../features/rules/rule-options.js'
 import type { HideId } from '../../requests/key.js'
@@ -54,7 +54,7 @@ export class Traffic {
   readonly #sampler = new Sampler()
   readonly #seen = new SeenLately()
   readonly #denials = new DenialRecords()
-  #isRunning = false
+  #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #notedMs = 0
   #putMs = -Infinity
@@ -83,7 +83,7 @@ export class Traffic {
     if (!decision.allowed)
       this.#denials.note({ decision, context }, target, { count: weight, nowMs: nowMs() })
     this.#notedMs = elapsedMs()
-    if (!this.#isRunning) this.#run()
+    if (!this.#timer) this.#run()
   }
 
   /** Somebody looks for so long. */
@@ -99,16 +99,15 @@ export class Traffic {
 
   close(): void {
     this.#isClosed = true
+    clearTimeout(this.#timer)
   }
 
   #run(): void {
-    this.#isRunning = true
-    setTimeout(() => this.#tick(), TICK_MS).unref()
+    if (!this.#isClosed) this.#timer = setTimeout(() => this.#tick(), TICK_MS).unref()
   }
 
   #tick(): void {
-    this.#isRunning = false
-    if (this.#isClosed) return
+    this.#timer = undefined
     this.#sampler.tick()
     const nowMs = elapsedMs()
     const everyMs = nowMs < this.#watchedUntilMs ? TICK_MS / 2 : PUT_EVERY_MS

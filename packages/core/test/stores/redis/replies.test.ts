@@ -224,11 +224,10 @@ test('the arguments of the command that failed are not printed with the error: a
   limiter.on('storeError', (error) => told.push(inspect(error, { depth: 10, showHidden: true })))
   await eventually(async () => {
     await limiter.consume('acme')
-    return told.length > 0
+    return told.some((text) => text.includes('WRONGPASS'))
   })
   await limiter.close()
   redis.disconnect()
-  expect(told[0]).toContain('WRONGPASS')
   for (const text of told) expect(text).not.toContain(password)
 
   const all = Object.assign(new Error('all failed'), {
