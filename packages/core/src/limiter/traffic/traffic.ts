@@ -57,6 +57,8 @@ export class Traffic {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #notedMs = 0
+  /** When the store was last seen to decide a request. */
+  #decidedMs = -Infinity
   #putMs = -Infinity
   #watchedUntilMs = 0
   #refusedUntilMs = 0
@@ -83,6 +85,7 @@ export class Traffic {
     if (!decision.allowed)
       this.#denials.note({ decision, context }, target, { count: weight, nowMs: nowMs() })
     this.#notedMs = elapsedMs()
+    if (decision.source === 'store') this.#decidedMs = this.#notedMs
     if (!this.#timer) this.#run()
   }
 
@@ -150,7 +153,8 @@ export class Traffic {
 
   #failed(error: StoreError): void {
     if (!isRefusal(error)) return
-    if (this.#refusedUntilMs === 0) {
+    // A store that decides nothing either is reported with the decisions.
+    if (this.#refusedUntilMs === 0 && elapsedMs() < this.#decidedMs + IDLE_MS) {
       const problem = 'The store refuses the calls that traffic figures and logs need; limits and rules work.'
       this.#options.warn('TOLLGATE_TRAFFIC', `${problem} traffic: false turns them off. ${error.message}`)
     }
@@ -158,7 +162,7 @@ export class Traffic {
   }
 }
 
-/** Whether asking again soon does not help. */
+/** Whether it is about this call alone, and asking again soon does not help. */
 function isRefusal({ reason }: StoreError): boolean {
-  return ['not-permitted', 'wrong-server', 'foreign-value', 'protocol'].includes(reason)
+  return reason === 'not-permitted' || reason === 'foreign-value'
 }
