@@ -104,7 +104,7 @@ describe('what a reference says', () => {
       short === long || (short !== undefined && short.endsWith('…') && long.startsWith(short.slice(0, -1)))
     fc.assert(
       fc.property(text, text, text, amount, amount, amount, (one, two, three, cost, used, quota) => {
-        const states = quota > 0 ? [{ name: three, quota, used }] : []
+        const states = quota > 0 ? [{ name: three, quota, used, windowMs: 0, remaining: 0, resetMs: 0 }] : []
         const decision = {
           allowed: false,
           subject: { id: one },
@@ -142,7 +142,7 @@ describe('what a reference says', () => {
 
   test('an id of 36 characters is not cut off', () => {
     const id = '5e1c9f0a-3a71-4b0e-9a39-0d7d3a1f2b4c'
-    const limits = [{ name: 'month', quota: 5e6, used: 5e6 }]
+    const limits = [{ name: 'month', quota: 5e6, used: 5e6, windowMs: 0, remaining: 0, resetMs: 0 }]
     const decision = {
       allowed: false,
       subject: { id },
@@ -161,7 +161,61 @@ describe('what a reference says', () => {
   })
 })
 
+describe('one object for all limiters', () => {
+  test('another limit of the same name, and another time, have a reference of their own', async () => {
+    const references = denialReferences({ secret: SECRET })
+    const said = async (options: object, subject?: unknown): Promise<unknown> => {
+      const { used, quota } = references.open(references.of(await denialOf(options, subject)))
+      return [used, quota]
+    }
+    expect(await said({ limit: '1/min' })).toEqual([1, 1])
+    expect(await said({ limit: '3/min' })).toEqual([3, 3])
+    expect(await said({ limit: '9/s' }, { id: 'acme', limits: ['2/min'] })).toEqual([2, 2])
+    let now = Date.UTC(2030, 0, 1)
+    const limiter = createLimiter({ limit: '1/min', store: memoryStore({ now: () => now }) })
+    await limiter.consume('late')
+    const first = await limiter.consume('late')
+    now += 40_000
+    const second = await limiter.consume('late')
+    const [fits, later] = [first, second].map(
+      (one) => references.open(references.of(one)).fitsAt?.getTime() ?? 0,
+    )
+    expect((fits ?? 0) - (later ?? 0)).toBeGreaterThan(35_000)
+  })
+
+  test.each([
+    ['a promise', Promise.resolve({}), 'write await before it'],
+    ['nothing', undefined, 'as in references.of(await limiter.consume(id))'],
+    ['an empty object', {}, 'expected the decision that consume returned'],
+    [
+      'a cost below 0',
+      { allowed: false, cost: -5, limits: [], violated: [], retryAfterMs: 1 },
+      'expected the decision',
+    ],
+  ])('%s is no decision', (_, given, message) => {
+    const references = denialReferences({ secret: SECRET })
+    expect(() => references.of(given as never)).toThrow(message)
+  })
+})
+
 describe('who can open it', () => {
+  test('another text for the same bytes was changed', async () => {
+    const references = denialReferences({ secret: SECRET })
+    const reference = references.of(await denialOf({ limit: '1/min' }))
+    const others = [
+      `${reference}A`,
+      ...[...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef-_'].map((last) => reference.slice(0, -1) + last),
+    ]
+    for (const other of others.filter((text) => text !== reference)) {
+      expect(() => references.open(other)).toThrow(/reference: (?:it was changed|its end is missing)/)
+    }
+  })
+
+  test('a hole in the list of secrets is refused', () => {
+    // oxlint-disable-next-line no-sparse-arrays
+    expect(() => denialReferences({ secret: [, SECRET] as never })).toThrow('secret[0]')
+  })
+
   test('any process with the secret, after a restart, and after the secret was changed', async () => {
     const denial = await denialOf({ limit: '1/min' })
     const old = denialReferences({ secret: OLDER }).of(denial)

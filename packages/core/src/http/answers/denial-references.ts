@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { atCaller, show, TollgateError } from '../../base/errors.js'
 import { needOptions, needSecret } from '../../base/options.js'
 import type { Decision, DenialReason } from '../../limiter/decision/decision.js'
+import { needDecision } from './needed-decision.js'
 import { packDenial, unpackDenial, type DeniedFacts } from './denied-facts.js'
 
 /** What `denialReferences` needs. */
@@ -48,6 +49,7 @@ const MOST_BYTES = Math.floor(((200 - PREFIX.length) * 3) / 4)
 const MOST_FACTS = MOST_BYTES - HEAD - COUNTER - TAG
 /** References of one second that are remembered. With more, all are forgotten. */
 const MOST_KNOWN = 1000
+const CHANGED = 'it was changed, or somebody made it up who has no secret'
 const SECRET = 'process.env.REFERENCE_SECRET'
 const EXAMPLE = `'${PREFIX}AZ...', as in the field instance of a denial`
 
@@ -70,7 +72,10 @@ export function denialReferences(options: DenialReferencesOptions): DenialRefere
 
 function readSecrets(options: DenialReferencesOptions): readonly string[] {
   needOptions(options, { names: ['secret'], example: `{ secret: ${SECRET} }` })
-  const secrets = [options.secret].flat()
+  // Not flat, which steps over holes.
+  const secrets = Array.isArray(options.secret)
+    ? Array.from(options.secret as string[])
+    : [options.secret as string]
   if (secrets.length === 0) needSecret('secret', options.secret, SECRET)
   for (const [i, secret] of secrets.entries()) {
     const path = Array.isArray(options.secret) ? `secret[${i}]` : 'secret'
@@ -98,13 +103,18 @@ class SealedReferences implements DenialReferences {
   }
 
   of(decision: Decision): string {
+    needDecision(decision, 'references.of')
     if (decision.allowed)
       throw new TollgateError('ERR_TOLLGATE_REFERENCE', 'decision: it was allowed, so it has no reference')
     const now = Date.now()
     const second = Math.floor(now / 1000)
-    const { subject, plan, cost, violated, reason, source, override } = decision
+    const { subject, plan, cost, violated, reason, source, override, limits, retryAfterMs } = decision
+    const [limit] = violated
+    const { quota, windowMs } = limits.find(({ name }) => name === limit) ?? {}
+    // Two limiters, scopes or own limits can have limits of one name. One that differs in nothing else fits at another time.
+    const fits = retryAfterMs === null ? null : Math.round((now + retryAfterMs) / 1000)
     // The id comes last, since it alone can have any character.
-    const key = `${plan}\n${violated[0]}\n${cost} ${reason} ${source} ${override}\n${subject?.id}`
+    const key = `${plan}\n${limit}\n${[quota, windowMs, fits, cost, reason, source, override]}\n${subject?.id}`
     if (second !== this.#second || this.#known.size >= MOST_KNOWN) {
       this.#known.clear()
       this.#second = second
@@ -144,7 +154,7 @@ class SealedReferences implements DenialReferences {
       ? this.#opened.key
       : derive(own.secret, head.subarray(1 + KEY_ID), 32)
     const facts = unseal(bytes, head, key)
-    if (!facts) throw wrongReference('it was changed, or somebody made it up who has no secret')
+    if (!facts) throw wrongReference(CHANGED)
     this.#opened = { head, key }
     const { atMs, waitMs, ...said } = unpackDenial(facts)
     return { at: new Date(atMs), fitsAt: waitMs === null ? null : new Date(atMs + waitMs), ...said }
@@ -157,6 +167,8 @@ function bytesOf(reference: unknown): Buffer {
   const isOne = /^urn:tollgate:[\w-]+$/i.test(text) && text.length <= 200
   if (!isOne) throw wrongReference(`got ${show(reference)}, expected one such as ${EXAMPLE}`)
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url')
+  // Base64 has several texts for the same bytes. Only one of them was sealed.
+  if (bytes.toString('base64url') !== text.slice(PREFIX.length)) throw wrongReference(CHANGED)
   if (bytes[0] !== VERSION)
     throw wrongReference(`it is of another version of Tollgate, or no reference such as ${EXAMPLE}`)
   if (bytes.length <= HEAD + COUNTER + TAG) throw wrongReference('its end is missing: copy all of it')

@@ -1,9 +1,8 @@
 import { atCaller, ConfigError, TollgateError } from '../../base/errors.js'
 import { needOptions } from '../../base/options.js'
-import { isPromise, quiet } from '../../base/promises.js'
-import { attempt } from '../../base/show.js'
-import type { Decision, LimitState } from '../../limiter/decision/decision.js'
+import type { Decision } from '../../limiter/decision/decision.js'
 import type { HttpDenial } from '../adapter.js'
+import { needDecision } from './needed-decision.js'
 import { type HeaderOptions, createHeaderWriter, type HeaderAccess, type HeaderWriter } from '../headers.js'
 import {
   checkDenialOptions,
@@ -76,7 +75,7 @@ export function toHttpResponse(decision: Decision, options: HttpResponseOptions 
 
 /** @throws {ConfigError} when an argument of toHttpResponse is wrong */
 function checkedWriter(decision: Decision, options: HttpResponseOptions): HeaderWriter<Headers> {
-  needDecision(decision)
+  needDecision(decision, 'toHttpResponse')
   needOptions(options, ANSWER_OPTIONS, 'toHttpResponse')
   checkAccept(options.accept)
   checkDenialOptions(options)
@@ -104,40 +103,6 @@ function writerFor(options: HttpResponseOptions['headers']): HeaderWriter<Header
   const made = createHeaderWriter<Headers>(options)
   if (options !== false) writers.set(options, made)
   return made
-}
-
-/**
- * Refuses anything but a decision. A copy, or one made by hand, is fine.
- *
- * @throws {ConfigError} with the path `decision`
- */
-function needDecision(given: unknown): asserts given is Decision {
-  if (attempt(() => isDecision(given), false)) return
-  const isPending = attempt(() => isPromise(given), false)
-  quiet(given)
-  const remedy = `${isPending ? 'write await before it, ' : ''}as in toHttpResponse(await limiter.consume(id))`
-  throw ConfigError.wrong('decision', given, `the decision that consume returned: ${remedy}`)
-}
-
-function isDecision(given: unknown): boolean {
-  const { allowed, cost, limits, violated, retryAfterMs } = given as Partial<Decision>
-  return (
-    typeof allowed === 'boolean' &&
-    isAmount(cost) &&
-    (retryAfterMs === null || isAmount(retryAfterMs)) &&
-    Array.isArray(violated) &&
-    Array.isArray(limits) &&
-    limits.every(isLimitState)
-  )
-}
-
-function isLimitState(given: LimitState): boolean {
-  const { name, quota, windowMs, used, remaining, resetMs } = given
-  return typeof name === 'string' && [quota, windowMs, used, remaining, resetMs].every(isAmount)
-}
-
-function isAmount(given: unknown): boolean {
-  return typeof given === 'number' && given >= 0 && given < Infinity
 }
 
 /**

@@ -91,8 +91,7 @@ export class BookedLimits extends LoadedLimits {
     let account = withoutStale(withClosed(this.settledAccount(), this.#closing), limits, now)
     for (const limit of limits) {
       if (limit.overage) account = withOpen(account, limit, { now, ttlUs })
-      else if (account.length > 0 && !this.#hasOverageBeside(limit))
-        account = withLargerQuota(account, limit, now)
+      else if (account.length > 0 && !this.#hasOverageBeside(limit)) account = withLargerQuota(account, limit)
     }
     return account
   }

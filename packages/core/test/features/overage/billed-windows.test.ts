@@ -79,6 +79,22 @@ describe.each(Object.entries(datedStores))('on %s', (_, makeStore) => {
     },
   )
 
+  test('a window that no request used with overage is not billed, though the one before left a trace', async () => {
+    const minute = { window: 'min', algorithm: 'fixed-window' }
+    const both = { pro: { limits: { quota: 2, overage: true, ...minute } }, free: { quota: 3, ...minute } }
+    const { limiter } = make({ plans: both })
+    const [pro, free] = [as('pro'), as('free')]
+    const limit = 'minute'
+    on('2026-01-20')
+    await limiter.refund(await limiter.consume(pro))
+    clock.now += 30_000
+    await limiter.consume(free, { cost: 3 })
+    await limiter.penalize(free, { limit, units: 20, key: 'abuse' })
+    expect(await limiter.usageOf(free, { limit })).toMatchObject({ running: { used: 23, over: 0 } })
+    clock.now += 60_000
+    expect((await limiter.usageOf(pro, { limit })).closed).toBeUndefined()
+  })
+
   test('a month in which all units went back, or that ended long ago, bills nothing that comes later', async () => {
     for (const [plan, next, limit] of [
       ['pro', 'big', 'month'],

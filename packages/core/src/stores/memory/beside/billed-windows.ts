@@ -51,10 +51,11 @@ export function withOpen(
 }
 
 /** A plan that covers what was used in its window leaves nothing to be billed. Called for a limit that no limit with overage is beside. */
-export function withLargerQuota(account: Account, limit: PreparedLimit, now: number): Account {
+export function withLargerQuota(account: Account, limit: PreparedLimit): Account {
   const { planQuota: left } = limit
+  const endUs = limit.running()?.endUs
   const isCovered = (entry: KeptEntry): boolean =>
-    entry.kind === 'open' && entry.atUs > now && entry.left < left && isBookedOn(entry, limit)
+    entry.kind === 'open' && entry.atUs === endUs && entry.left < left && isBookedOn(entry, limit)
   if (!account.some(isCovered) || !limit.hasCounted()) return account
   return account.map((entry) => (isCovered(entry) ? { ...entry, left } : entry))
 }
@@ -79,7 +80,8 @@ export function closingOf(account: Account, limits: readonly PreparedLimit[], no
   return account.flatMap((open) => {
     const limit = open.kind === 'open' ? limits.find((one) => isBookedOn(open, one)) : undefined
     const window = limit && closedWindow(limit)
-    if (!limit || !window) return []
+    // What was counted since by requests that open nothing is not billed.
+    if (!limit || !window || open.atUs !== window.endUs) return []
     // After the clock has gone back, a window can end twice.
     const known = entryOf(account, 'closed', limit, open.nth)
     if (known?.atUs === window.endUs && known.left >= window.units) return known
@@ -124,8 +126,9 @@ export function withClosed(account: Account, closing: Account): Account {
 /** What a limit counts in its window of now. What exceeds the quota is said as it would be billed if the window ended now. */
 export function runningOf(account: Account, limit: PreparedLimit): CountedWindow | undefined {
   const running = limit.running()
+  if (!running) return undefined
   const open = entryOf(account, 'open', limit)
-  if (!running || open?.atUs !== running.endUs) return running
+  if (open?.atUs !== running.endUs) return { ...running, over: 0 }
   return { ...running, over: Math.max(running.units - open.left - paidOn(account, limit), 0) }
 }
 

@@ -53,6 +53,8 @@ local function find_closing(set)
       while set[i] and not is_on(open, set[i]) do i = i + 1 end
       local limit = set[i]
       local window = limit and closed_window(limit)
+      -- What was counted since by requests that open nothing is not billed.
+      if window and open.time ~= window.ends then window = nil end
       local known = window and entry_of(set.account, CLOSED, limit, unpack_bytes('>I2', open.id, 11))
       -- After the clock has gone back, a window can end twice.
       if known and known.time == window.ends and known.left >= window.units then
@@ -116,7 +118,7 @@ local function open(set, limit)
     -- A plan that covers what was used in its window leaves nothing to be billed.
     for n = 1, set.account and #set.account or 0 do
       local entry = set.account[n]
-      if entry.kind == OPEN and entry.time > now and is_on(entry, limit) then change(set, entry, max(entry.left, quota), 0) end
+      if entry.kind == OPEN and entry.time == ends and is_on(entry, limit) then change(set, entry, max(entry.left, quota), 0) end
     end
     return
   end
@@ -203,10 +205,10 @@ end
 local function usage_of(set, limit)
   local units, start, ends = limit.algorithm.running(limit)
   local closed = closed_of(set, limit)
-  local over = limit.overage and units and (limit.pots and over_of or limit.algorithm.over)(limit) or 0
   local opened = (limit.overage or not has_overage_beside(set, limit)) and entry_of(set.account, OPEN, limit, nth_of(set, limit))
   -- As it would be billed if the window ended now.
-  if units and opened and opened.time == ends then over = max(units - opened.left - (limit.paid or 0), 0) end
+  local is_open = units and opened and opened.time == ends
+  local over = is_open and max(units - opened.left - (limit.paid or 0), 0) or 0
   local usage = { units or 0, over, start or 0, ends or 0, 0, 0, 0, 0 }
   if closed then usage[5], usage[6], usage[7], usage[8] = closed.units, closed.over, closed.start, closed.ends end
   return usage
