@@ -31,6 +31,7 @@ export type {
   EventContext,
   LimiterEvents,
   Shed,
+  StoreCall,
   SubjectBlocked,
 } from './limiter/report/events.js'
 export type { Outage } from './limiter/report/reporter.js'

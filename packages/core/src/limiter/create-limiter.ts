@@ -122,7 +122,7 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
     if (!uses.isHidden) this.#startRules()
     warnOfUndefined(options, warnOf)
     if (warnings) warnOfSeveralProcesses(store)
-    this[INTERNALS] = this.#internals({ hide, warn: warnOf }, reporter)
+    this[INTERNALS] = this.#internals({ name, hide, warn: warnOf }, reporter)
   }
 
   /** @throws {ConfigError} when the store or an adapter cannot use the plans */
@@ -236,7 +236,7 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
     )
   }
 
-  #internals(given: Pick<Internals, 'hide' | 'warn'>, reporter: Reporter): Internals {
+  #internals(given: Pick<Internals, 'name' | 'hide' | 'warn'>, reporter: Reporter): Internals {
     const scoped = (one: Consumer): ScopedConsumer => (one instanceof ScopedConsumer ? one : this.#common)
     return {
       ...given,

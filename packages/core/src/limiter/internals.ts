@@ -18,6 +18,8 @@ export interface Amended {
 
 /** What Tollgate's adapters need to know about a limiter, and users do not. */
 export interface Internals {
+  /** The option `name`; undefined for a limiter without a name. */
+  readonly name: string | undefined
   /** Hashes ids; undefined without `hashIds`. */
   readonly hide: HideId | undefined
   /** Emits a warning; does nothing with `warnings: false`. */
@@ -53,6 +55,7 @@ export function internalsOf(limiter: Limiter): Internals {
 
 /** For an object that is not our limiter, such as a user's wrapper around one. */
 const NONE: Internals = {
+  name: undefined,
   hide: undefined,
   warn,
   warnRarely: onceAMinute(warn),

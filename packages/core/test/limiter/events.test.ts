@@ -68,7 +68,7 @@ test.each(['on', 'off'] as const)('%s refuses what is no event, and what is no f
         code: 'ERR_TOLLGATE_CONFIG',
         path: 'event',
         problem: expect.stringContaining(
-          'one of decision, limited, observed, overage, storeError, breaker, fallback, reconciliation, evicted, lease, inFlight, waiting, rule, blocked, nearLimit, booked, shed, planError, unknownPlan',
+          'one of decision, limited, observed, overage, storeError, storeCall, breaker, fallback, reconciliation, evicted, lease, inFlight, waiting, rule, blocked, nearLimit, booked, shed, planError, unknownPlan',
         ),
       }),
     )

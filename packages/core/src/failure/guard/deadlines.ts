@@ -100,7 +100,7 @@ export interface Question<T> {
 
 /** Learns how the calls of a shard end. Each of its functions is called before the question's own. */
 export interface CallListener {
-  onValue(value: unknown): void
+  onValue(value: unknown, call: DeadlineCall<never>): void
   onError(error: StoreError, call: DeadlineCall<never>): void
   /** Called for a result after the deadline, when `onError` has been called already. */
   onLate(call: DeadlineCall<never>): void
@@ -195,7 +195,7 @@ export class DeadlineCall<T> implements Call, Timed {
       return
     }
     this.#deadlines.remove(this)
-    this.#listener.onValue(value)
+    this.#listener.onValue(value, this as never)
     this.#question.onValue(value)
   }
 }

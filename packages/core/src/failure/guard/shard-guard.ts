@@ -15,6 +15,12 @@ import {
 } from './deadlines.js'
 
 export interface ShardGuardOptions {
+  /**
+   * A call that requests waited for ended.
+   *
+   * @param sinceMs when it began, in ms since the process started
+   */
+  readonly onCall: (shard: number, sinceMs: number, error: StoreError | undefined) => void
   readonly onBreaker: (state: BreakerState, shard: number, error: StoreError | undefined) => void
   /**
    * The shard was asked again and failed.
@@ -44,6 +50,7 @@ export class ShardGuard implements CallListener {
   readonly #queue: ReadyQueue
   readonly #awaited: CallOptions
   readonly #forced: CallOptions
+  readonly #onCall: ShardGuardOptions['onCall']
   /** The error for calls while the breaker is open. Made once, since creating an error costs more than the answer. */
   #refusal: StoreError | undefined
   /** Forced calls, such as probes, that are past their deadline without a reply. */
@@ -53,6 +60,7 @@ export class ShardGuard implements CallListener {
     this.#shard = shard
     this.#store = store
     this.#queue = queue
+    this.#onCall = options.onCall
     const whySilent = (): StoreError | undefined => whyNotReady(store)
     this.#awaited = { listener: this, deadlines, whySilent, isForced: false }
     this.#forced = { listener: this, deadlines, whySilent, isForced: true }
@@ -94,13 +102,15 @@ export class ShardGuard implements CallListener {
     return new Promise<T>((onValue, onError) => this.ask({ ask, onValue, onError }, isForced))
   }
 
-  onValue(value: unknown): void {
+  onValue(value: unknown, { isForced, sinceMs }: DeadlineCall<never>): void {
     const error = systemicErrorIn(value)
+    if (!isForced) this.#onCall(this.#shard, sinceMs, error)
     if (error) this.breaker.fail(error)
     else this.breaker.succeed()
   }
 
   onError(error: StoreError, call: DeadlineCall<never>): void {
+    if (!call.isForced && call.isSent) this.#onCall(this.#shard, call.sinceMs, error)
     if (call.isForced && call.isOver && call.isSent) this.#overdue += 1
     this.#queue.leave(call)
     if (!error.isOfRequest) this.breaker.fail(error)

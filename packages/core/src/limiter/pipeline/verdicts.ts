@@ -66,6 +66,7 @@ export class Verdicts implements FeatureHost<ChangeEvents> {
       onFailure: (error, requests) => reporter.storeError(error, requests),
       onLate: (batch, answers) => this.#late(batch, answers),
       onChanged: (keys) => this.features.forget('changed', keys),
+      onCall: (shard, sinceMs, error) => reporter.storeCall(shard, sinceMs, error),
       onBreaker: (state, shard, error) => reporter.breaker({ state, shard, error }),
       onFailedProbe: (error, isNews) => reporter.failedProbe(error, isNews),
       recover: (shard) => this.features.recover(shard),

@@ -28,6 +28,16 @@ export interface BreakerChange {
   readonly outage?: Outage
 }
 
+/** One call of the store that requests waited for, such as a batch of decisions. */
+export interface StoreCall {
+  /** The number of the shard, from 0. */
+  readonly shard: number
+  /** How long it took, in ms, with fractions. A call without an answer in time ends at its deadline. */
+  readonly durationMs: number
+  /** Why it failed; undefined if the store answered. */
+  readonly error: StoreError | undefined
+}
+
 /** A request that was refused because this process is overloaded. */
 export interface Shed {
   /** The subject that pays. */
@@ -93,6 +103,11 @@ export interface LimiterEvents {
    * had failed still fails, now for another reason that you have to fix.
    */
   storeError: [error: StoreError, requests: number]
+  /**
+   * A call of the store ended: decisions in one batch, a peek, a refund or a reset. Not emitted for probes, for charges after an outage,
+   * and for the memory store. Calls are timed only while somebody listens.
+   */
+  storeCall: [call: StoreCall]
   /** A shard's breaker changed its state: the shard is no longer asked, or it is back. */
   breaker: [change: BreakerChange]
   /** The failure policy decided a request, because the store could not. */
@@ -146,6 +161,7 @@ const MESSAGES: { readonly [Name in EventName]: (...args: LimiterEvents[Name]) =
   observed: (decision, context) => (context ? { decision, context } : { decision }),
   overage: (decision, context) => (context ? { decision, context } : { decision }),
   storeError: (error, requests) => ({ error, requests }),
+  storeCall: (call) => call,
   breaker: (change) => change,
   fallback: (decision, error) => ({ decision, error }),
   reconciliation: (reconciled) => reconciled,
@@ -202,14 +218,9 @@ export class Events {
     if (last >= 0) this.#listeners[name] = this.#listeners[name].toSpliced(last, 1)
   }
 
-  /** Whether `decision` has listeners, here or on its channel. */
-  get hearsDecisions(): boolean {
-    return this.#listeners.decision.length > 0 || this.#channels.decision.hasSubscribers
-  }
-
-  /** Whether `limited` has listeners, here or on its channel. */
-  get hearsDenials(): boolean {
-    return this.#listeners.limited.length > 0 || this.#channels.limited.hasSubscribers
+  /** Whether an event has listeners, here or on its channel. */
+  isHeard(name: EventName): boolean {
+    return this.#listeners[name].length > 0 || this.#channels[name].hasSubscribers
   }
 
   emit<Name extends EventName>(name: Name, ...args: LimiterEvents[Name]): void {

@@ -61,8 +61,8 @@ export class Reporter implements StoreListener {
     this.#count(decision)
     this.#traffic?.note(decision, context)
     // Most often there are no listeners.
-    if (this.#events.hearsDecisions) this.#events.emit('decision', ...toEventArgs(decision, context))
-    if (!decision.allowed && this.#events.hearsDenials) {
+    if (this.#events.isHeard('decision')) this.#events.emit('decision', ...toEventArgs(decision, context))
+    if (!decision.allowed && this.#events.isHeard('limited')) {
       this.#events.emit('limited', ...toEventArgs(decision, context))
     }
   }
@@ -97,6 +97,12 @@ export class Reporter implements StoreListener {
   storeError(error: StoreError, requests: number): void {
     this.#counts.storeErrors += requests
     this.#events.emit('storeError', error, requests)
+  }
+
+  /** @param sinceMs when the call began, in ms since the process started */
+  storeCall(shard: number, sinceMs: number, error: StoreError | undefined): void {
+    if (this.#events.isHeard('storeCall'))
+      this.#events.emit('storeCall', { shard, durationMs: elapsedMs() - sinceMs, error })
   }
 
   onUnreached(error: StoreError): void {
