@@ -1,6 +1,6 @@
-import type { Attributes } from '@opentelemetry/api'
 import type { Decision, StoreError } from '@tollgate/core'
-import { ATTRIBUTES, type Instruments } from './instruments.js'
+import type { Collector } from './collector.js'
+import { ATTRIBUTES, type Attributes } from './instruments.js'
 import { createSum, type Ledger, type Sum } from './ledger.js'
 import type { Settings } from './options.js'
 
@@ -14,6 +14,8 @@ interface Cell {
   readonly violations: Map<string, Sum>
   readonly observations: Map<string, Sum>
   readonly overage: Map<string, Sum>
+  /** Of the time that requests waited in line. Without the subject, since each would have as many series as there are buckets. */
+  readonly waited: Attributes
 }
 
 /** Subject ids are cut to this many characters, since they can have any length. */
@@ -26,9 +28,8 @@ const OTHER = '_OTHER'
 /** Counts decisions. Makes attributes once for each kind of decision, and for each subject once per turn of the event loop. */
 export class DecisionCounter {
   readonly #settings: Settings
-  readonly #instruments: Instruments
+  readonly #collector: Collector
   readonly #ledger: Ledger
-  readonly #warn: (error: unknown) => void
   /** One for each kind of decision: as many as plans times results. */
   readonly #cells = new Map<string, Cell>()
   /** Dropped after each turn of the event loop, since the number of subjects is unbounded. */
@@ -38,11 +39,10 @@ export class DecisionCounter {
   /** The limit names that have been used. */
   readonly #limits = new Set<string>()
 
-  constructor(settings: Settings, instruments: Instruments, ledger: Ledger, warn: (error: unknown) => void) {
+  constructor(settings: Settings, collector: Collector) {
     this.#settings = settings
-    this.#instruments = instruments
-    this.#ledger = ledger
-    this.#warn = warn
+    this.#collector = collector
+    this.#ledger = collector.ledger
   }
 
   decision(decision: Decision): void {
@@ -56,13 +56,15 @@ export class DecisionCounter {
     for (const { name, wouldDeny } of decision.observed ?? []) {
       if (wouldDeny) this.#count('observations', cell, name)
     }
+    const { waitedMs } = decision
+    if (waitedMs !== undefined) this.#collector.sink.record('waitTime', waitedMs / 1000, cell.waited)
   }
 
   fallback({ source, allowed }: Decision, { reason }: StoreError): void {
     const key = `${source} ${allowed} ${reason}`
     let sum = this.#fallbacks.get(key)
     if (!sum) {
-      sum = createSum(this.#instruments.fallbacks, {
+      sum = createSum('fallbacks', {
         ...this.#settings.attributes,
         [ATTRIBUTES.policy]: source,
         [ATTRIBUTES.result]: resultFor(allowed),
@@ -97,25 +99,27 @@ export class DecisionCounter {
   #makeCell(decision: Decision, more?: Attributes): Cell {
     const { source, allowed, reason } = decision
     const plan = planOf(decision)
+    const ofPlan = plan !== undefined && { [ATTRIBUTES.plan]: plan }
     const common = {
       ...this.#settings.attributes,
-      ...(plan !== undefined && { [ATTRIBUTES.plan]: plan }),
+      ...ofPlan,
       [ATTRIBUTES.source]: source,
       ...more,
     }
+    const result = { [ATTRIBUTES.result]: resultFor(allowed) }
     const attributes = {
       ...common,
-      [ATTRIBUTES.result]: resultFor(allowed),
+      ...result,
       ...(reason !== undefined && { [ATTRIBUTES.reason]: reason }),
     }
-    const { decisions, units } = this.#instruments
     return {
       common,
-      decisions: createSum(decisions, attributes),
-      units: createSum(units, attributes),
+      decisions: createSum('decisions', attributes),
+      units: createSum('units', attributes),
       violations: new Map(),
       observations: new Map(),
       overage: new Map(),
+      waited: { ...this.#settings.attributes, ...ofPlan, ...result },
     }
   }
 
@@ -128,7 +132,7 @@ export class DecisionCounter {
     const name = this.limitNameFor(limit)
     let sum = sums.get(name)
     if (!sum) {
-      sum = createSum(this.#instruments[what], { ...common, [ATTRIBUTES.limit]: name })
+      sum = createSum(what, { ...common, [ATTRIBUTES.limit]: name })
       sums.set(name, sum)
     }
     this.#ledger.add(sum, by)
@@ -147,9 +151,11 @@ export class DecisionCounter {
       if (given === undefined || typeof given === 'string') return given?.slice(0, LONGEST_SUBJECT)
       // It may be any library's promise, and an unhandled rejection would end the process.
       Promise.resolve(given).catch(() => {})
-      this.#warn(new TypeError(`subjectAttribute returned ${typeof given}, expected a string or undefined`))
+      this.#collector.warn(
+        new TypeError(`subjectAttribute returned ${typeof given}, expected a string or undefined`),
+      )
     } catch (error) {
-      this.#warn(error)
+      this.#collector.warn(error)
     }
     return undefined
   }

@@ -1,14 +1,14 @@
-import { ROOT_CONTEXT, type Attributes, type Counter } from '@opentelemetry/api'
+import type { Attributes, CounterKey, Sink } from './instruments.js'
 
 /** A pending addition to a counter with one set of attributes. */
 export interface Sum {
-  readonly counter: Counter
+  readonly counter: CounterKey
   readonly attributes: Attributes
   /** The sum of the additions in this turn of the event loop. */
   value: number
 }
 
-export function createSum(counter: Counter, attributes: Attributes): Sum {
+export function createSum(counter: CounterKey, attributes: Attributes): Sum {
   return { counter, attributes, value: 0 }
 }
 
@@ -17,13 +17,15 @@ export function createSum(counter: Counter, attributes: Attributes): Sum {
  * limiter, and most decisions of a turn have the same attributes.
  */
 export class Ledger {
+  readonly #sink: Sink
   readonly #onError: (error: unknown) => void
   readonly #flush = (): void => this.flush()
   #due: Sum[] = []
   #turn = 0
 
   /** @param onError called with errors of counters */
-  constructor(onError: (error: unknown) => void) {
+  constructor(sink: Sink, onError: (error: unknown) => void) {
+    this.#sink = sink
     this.#onError = onError
   }
 
@@ -45,8 +47,7 @@ export class Ledger {
       const { counter, attributes, value } = sum
       sum.value = 0
       try {
-        // The root context, since the sum belongs to many requests.
-        counter.add(value, attributes, ROOT_CONTEXT)
+        this.#sink.add(counter, value, attributes)
       } catch (error) {
         this.#onError(error)
       }

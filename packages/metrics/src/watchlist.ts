@@ -1,11 +1,12 @@
 import type { Limiter, LimiterEvents, LimiterHealth, LimiterStats } from '@tollgate/core'
-import { needLimiter } from './options.js'
+import type { Attributes } from './instruments.js'
 
-type BreakerState = LimiterEvents['breaker'][0]['state']
+export type BreakerState = LimiterEvents['breaker'][0]['state']
 type LeaseStats = LimiterStats['leases']
 
-/** The state of all limiters together. */
+/** The state of the limiters whose series have the same attributes. */
 export interface Overview {
+  readonly attributes: Attributes
   /** Requests that wait for the store. */
   pending: number
   /** Requests in flight that a limit counts. */
@@ -20,62 +21,55 @@ export interface Overview {
   readonly breakers: Map<number, Record<BreakerState, number>>
 }
 
-/** By the store's shard. */
-type BreakerStates = Map<number, BreakerState>
-
-interface Watched {
-  readonly breakers: BreakerStates
+/** A limiter that is observed. */
+export interface Watched {
+  /** Weak, so that an unused limiter can be garbage collected. */
+  readonly limiter: WeakRef<Limiter>
+  /** Who observes it. */
+  readonly owner: object
+  readonly attributes: Attributes
+  /** The attributes as one text. */
+  readonly series: string
+  /** Whether to observe it once more after it was closed, and then no longer until it is used again. */
+  readonly forgetsClosed: boolean
+  /** By the store's shard: the last state that an event told. */
+  readonly breakers: Map<number, BreakerState>
   /** As of the last look. */
   leases: LeaseStats
 }
 
-/** The limiters that are observed. References are weak, so that unused limiters can be garbage collected. */
+/** The limiters that are observed. */
 export class Watchlist {
-  readonly #forgetsClosed: boolean
-  readonly #states = new WeakMap<Limiter, Watched>()
-  readonly #watched = new Map<Watched, WeakRef<Limiter>>()
+  readonly #watched = new Set<Watched>()
 
-  /** @param forgetsClosed whether to observe a closed limiter once more, and then drop it until it is used again */
-  constructor(forgetsClosed: boolean) {
-    this.#forgetsClosed = forgetsClosed
+  /** Adds a limiter, if it is not there yet. */
+  add(watched: Watched): void {
+    this.#watched.add(watched)
   }
 
-  /** @throws {ConfigError} when it is not a limiter */
-  add(limiter: Limiter): void {
-    if (this.#states.has(limiter)) return
-    needLimiter(limiter)
-    // Shard 0 stands for a store without shards. Other shards become known when their breakers change.
-    const states: Watched = { breakers: new Map([[0, 'closed']]), leases: limiter.stats().leases }
-    this.#states.set(limiter, states)
-    this.#watched.set(states, new WeakRef(limiter))
+  /** Removes all limiters of one owner. */
+  drop(owner: object): void {
+    for (const watched of this.#watched) if (watched.owner === owner) this.#watched.delete(watched)
   }
 
-  /** @param limiter must have been added */
-  noteBreaker(limiter: Limiter, shard: number, state: BreakerState): void {
-    this.#states.get(limiter)?.breakers.set(shard, state)
-  }
-
-  look(): Overview {
-    const overview: Overview = {
-      pending: 0,
-      inFlight: 0,
-      waiting: 0,
-      limiters: { ok: 0, degraded: 0, closed: 0 },
-      leases: { granted: 0, refused: 0, renewals: 0, units: 0, used: 0, returned: 0, lost: 0, held: 0 },
-      breakers: new Map(),
+  look(): Iterable<Overview> {
+    const overviews = new Map<string, Overview>()
+    for (const watched of this.#watched) {
+      const limiter = watched.limiter.deref()
+      const status = limiter && lookAt(limiter, watched, overviews)
+      if (!limiter || (status === 'closed' && watched.forgetsClosed)) this.#watched.delete(watched)
     }
-    for (const [states, ref] of this.#watched) {
-      const limiter = ref.deref()
-      const status = limiter && lookAt(limiter, states, overview)
-      if (limiter && !(status === 'closed' && this.#forgetsClosed)) continue
-      this.#watched.delete(states)
-      if (limiter) this.#states.delete(limiter)
-    }
-    return overview
+    return overviews.values()
   }
 }
 
-function lookAt(limiter: Limiter, watched: Watched, overview: Overview): LimiterHealth['status'] {
+function lookAt(
+  limiter: Limiter,
+  watched: Watched,
+  overviews: Map<string, Overview>,
+): LimiterHealth['status'] {
+  const overview = overviews.get(watched.series) ?? emptyOverview(watched.attributes)
+  overviews.set(watched.series, overview)
   const { status, openShards } = limiter.health()
   const { pending, inFlight, waiting, leases } = limiter.stats()
   const { breakers: heard } = watched
@@ -96,4 +90,16 @@ function lookAt(limiter: Limiter, watched: Watched, overview: Overview): Limiter
     else counts.open += 1
   }
   return status
+}
+
+function emptyOverview(attributes: Attributes): Overview {
+  return {
+    attributes,
+    pending: 0,
+    inFlight: 0,
+    waiting: 0,
+    limiters: { ok: 0, degraded: 0, closed: 0 },
+    leases: { granted: 0, refused: 0, renewals: 0, units: 0, used: 0, returned: 0, lost: 0, held: 0 },
+    breakers: new Map(),
+  }
 }

@@ -4,22 +4,11 @@ import { METRICS, ATTRIBUTES } from '../src/instruments.js'
 
 const text = readFileSync(resolve(__dirname, '../../../docs/operations/metrics.md'), 'utf8')
 const rows = [...text.matchAll(/^\| `(tollgate\.[\w.]+)` \| ([\w -]+) \| `([^`]+)` \|/gm)]
-const OBSERVED = [
-  'tollgate.request.pending',
-  'tollgate.inflight',
-  'tollgate.waiting',
-  'tollgate.lease.held',
-  'tollgate.breaker.status',
-  'tollgate.limiter.status',
-]
+const TYPES = { counter: 'counter', gauge: 'observable up-down counter', histogram: 'histogram' }
 
 test('docs/operations/metrics.md has every metric, with its type and unit, and no other', () => {
   const documented = rows.map(([, name, type, unit]) => [name, type, unit])
-  const recorded = Object.values(METRICS).map(([name, unit]) => [
-    name,
-    OBSERVED.includes(name) ? 'observable up-down counter' : 'counter',
-    unit,
-  ])
+  const recorded = Object.values(METRICS).map(({ name, kind, unit }) => [name, TYPES[kind], unit])
   const byName = (a: unknown[], b: unknown[]): number => String(a[0]).localeCompare(String(b[0]))
   expect(documented.toSorted(byName)).toEqual(recorded.toSorted(byName))
 })
@@ -29,7 +18,7 @@ test('docs/operations/metrics.md names every attribute', () => {
 })
 
 test('the alerts on the page use names that exist in Prometheus', () => {
-  const names = Object.values(METRICS).map(([name]) => name.replaceAll('.', '_'))
+  const names = Object.values(METRICS).map(({ name }) => name.replaceAll('.', '_'))
   const labels = Object.values(ATTRIBUTES).map((name) => name.replaceAll('.', '_'))
   const known = [...names, ...names.map((name) => `${name}_total`), ...labels, 'tollgate']
   const [yaml = ''] = /```yaml\n[\s\S]*?```/.exec(text) ?? []

@@ -9,7 +9,7 @@ beforeEach(() => {
 })
 afterEach(() => collected.close())
 
-const inFlight = (): Promise<number> => collected.sum('tollgate.inflight')
+const inFlight = (): Promise<number> => collected.sum('tollgate.request.inflight')
 
 test('what is in flight is told as of now, and falls when a request is over', async () => {
   const limiter = createLimiter({ limit: '2 concurrent' })

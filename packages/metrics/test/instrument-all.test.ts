@@ -106,7 +106,7 @@ test('records unknown plans and failed look-ups', async () => {
   await limiter.consume('acme')
   await limiter.consume({ id: 'acme', plan: 'made up' })
   expect(await collected.sum('tollgate.plan_lookup.errors')).toBe(1)
-  expect(await collected.points('tollgate.unknown_plan.requests')).toEqual([
+  expect(await collected.counted('tollgate.unknown_plan.requests')).toEqual([
     [{ 'tollgate.plan.name': 'free' }, 1],
   ])
   await limiter.close()

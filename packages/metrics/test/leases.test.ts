@@ -84,7 +84,7 @@ test('those of all limiters are added together, also after one was closed', asyn
 
 test('have the attributes of the user', async () => {
   const { limiter, counts } = leasing()
-  const attributes = { 'tollgate.limiter.name': 'api' }
+  const attributes = { 'service.namespace': 'shop' }
   const { stop } = instrument(limiter, { meterProvider: collected.provider, attributes })
   counts({ units: 5, renewals: 1, held: 1 })
   for (const name of ['tollgate.lease.units', 'tollgate.lease.renewals', 'tollgate.lease.held']) {

@@ -26,6 +26,7 @@ test.each([
 ])('%s counts rules that were set and lifted, by kind', async (_, begin) => {
   const limiter = createLimiter({ plans: { free: '100/min' } })
   const { stop } = begin(limiter)
+  await limiter.consume('acme')
   expect(await changes()).toEqual(NONE)
   await limiter.block('acme', { for: '1h' })
   await limiter.block('acme', { for: '2h' })
@@ -54,7 +55,7 @@ test('a blocked request is a decision by the rule, and names no plan, since none
     'tollgate.decision.result': 'denied',
     'tollgate.decision.reason': 'blocked',
   }
-  expect(await collected.points('tollgate.decisions')).toEqual([[attributes, 1]])
+  expect(await collected.counted('tollgate.decisions')).toEqual([[attributes, 1]])
   stop()
   await limiter.close()
 })

@@ -46,7 +46,9 @@ test('labels from requests cannot create limits without end', async () => {
 
 describe('subjects', () => {
   const seen = async (): Promise<unknown[]> => [
-    ...new Set((await collected.points('tollgate.decisions')).map(([point]) => point['tollgate.subject.id'])),
+    ...new Set(
+      (await collected.counted('tollgate.decisions')).map(([point]) => point['tollgate.subject.id']),
+    ),
   ]
 
   test('are not an attribute by default', async () => {
@@ -82,7 +84,7 @@ describe('subjects', () => {
       for (let i = 0; i < 10; i += 1) void limiter.consume({ id: `t${i % 2}`, plan: 'pro' })
       await new Promise(setImmediate)
     }
-    const counts = (await collected.points('tollgate.decisions')).map(([, value]) => value)
+    const counts = (await collected.counted('tollgate.decisions')).map(([, value]) => value)
     expect(counts).toEqual([15, 15])
   })
 
