@@ -47,8 +47,15 @@ const PACKAGES = {
   fastify: [ADAPTER, './*', '@tollgate/core', '@tollgate/core/adapter', 'fastify', 'fastify-plugin'],
   koa: [ADAPTER, './*', '@tollgate/core', '@tollgate/core/adapter', 'koa'],
   metrics: [
-    "Metrics know core's public face and the API of OpenTelemetry, not its SDK.",
-    ...['./*', '@tollgate/core', '@tollgate/core/adapter', '@opentelemetry/api', 'node:diagnostics_channel'],
+    "Metrics know core's public face, the API of OpenTelemetry, not its SDK, and prom-client.",
+    ...[
+      './*',
+      '@tollgate/core',
+      '@tollgate/core/adapter',
+      '@opentelemetry/api',
+      'prom-client',
+      'node:diagnostics_channel',
+    ],
   ],
   'store-contract': [
     "The contract of stores knows what authors of stores know: core's face for them.",

@@ -65,6 +65,22 @@ function printed(format: string, program: string, ...flags: string[]): unknown {
   return JSON.parse(output)
 }
 
+describe.each(FORMATS)('metrics in %s', (format) => {
+  test.each([
+    ['index', '@opentelemetry/api', 'prom-client'],
+    ['prom-client', 'prom-client', '@opentelemetry/api'],
+  ])('%s loads %s, and not %s', (face, own, other) => {
+    const files = [face, 'shared'].map((name) => join(folderOf('metrics', format), `${name}.js`))
+    const code = files.map((file) => readFileSync(file, 'utf8')).join('\n')
+    const loaded = [...code.matchAll(/(?:\bfrom|\brequire\(|\bimport\(?)\s*["'`]([^"'`]+)/g)].map(
+      ([, name]) => name,
+    )
+    expect(loaded).toContain(own)
+    expect(loaded).not.toContain(other)
+    expect(loaded).toContain('./shared.js')
+  })
+})
+
 describe.each(FORMATS)('core in %s', (format) => {
   const files = filesOf('core', format, '.js').filter((file) => !file.endsWith('browser.js'))
   const code = files.map((file) => readFileSync(file, 'utf8')).join('\n')

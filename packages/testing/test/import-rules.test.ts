@@ -109,6 +109,7 @@ const ALLOWED: readonly Import[] = [
   ['metrics/src/f.ts', '@tollgate/core'],
   ['metrics/src/f.ts', '@tollgate/core/adapter'],
   ['metrics/src/f.ts', '@opentelemetry/api'],
+  ['metrics/src/f.ts', 'prom-client'],
   ['metrics/src/f.ts', 'node:diagnostics_channel'],
   ['metrics/src/f.ts', './ledger.js'],
   ['store-contract/src/f.ts', '@tollgate/core/store'],

@@ -11,6 +11,7 @@ import * as fastify from '../../fastify/src/index.ts'
 import * as koa from '../../koa/src/index.ts'
 import * as memcached from '../../memcached/src/index.ts'
 import * as metrics from '../../metrics/src/index.ts'
+import * as promClient from '../../metrics/src/prom-client.ts'
 import * as forExpress from '../../stores/src/express-rate-limit.ts'
 import * as forFastify from '../../stores/src/fastify-rate-limit.ts'
 import * as forHono from '../../stores/src/hono-rate-limiter.ts'
@@ -80,6 +81,11 @@ const FACES: readonly [face: string, exported: object, calls: Calls][] = [
   ],
   ['@tollgate/memcached', memcached, { memcachedStore: memcached.memcachedStore }],
   ['@tollgate/metrics', metrics, { instrument: metrics.instrument, instrumentAll: metrics.instrumentAll }],
+  [
+    '@tollgate/metrics/prom-client',
+    promClient,
+    { instrument: promClient.instrument, instrumentAll: promClient.instrumentAll },
+  ],
   ['@tollgate/store-contract', contract, { storeContract: contract.storeContract }],
   [
     '@tollgate/stores/express-rate-limit',
@@ -116,7 +122,16 @@ const OTHERS = [
     'isRefundAnswer',
     'noteHttp',
   ],
-  ...['onResponseEnd', 'refundByKey', 'refundOf', 'spaceOf', 'toError', 'toThrown', 'unsupportedBy'],
+  ...[
+    'onResponseEnd',
+    'processWide',
+    'refundByKey',
+    'refundOf',
+    'spaceOf',
+    'toError',
+    'toThrown',
+    'unsupportedBy',
+  ],
   ...['billedSet', 'expectRemaining', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],
 ]
 

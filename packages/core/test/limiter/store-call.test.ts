@@ -1,12 +1,21 @@
 // The event of a call of the store: what requests waited for, and how long.
-import { createLimiter, memoryStore, type Limiter, type LimiterOptions, type Store, type StoreCall } from '../../src/index.js'
+import {
+  createLimiter,
+  memoryStore,
+  type Limiter,
+  type LimiterOptions,
+  type Store,
+  type StoreCall,
+} from '../../src/index.js'
 import { elapsedMs } from '../../src/base/timers.js'
 import { failingStore } from '../../src/testing.js'
 import { closesWithTest } from '../support/faults.js'
 import { asyncStore } from '../support/stores.js'
 
 function limiterOn(store: Store, options: Partial<LimiterOptions> = {}): Limiter {
-  return closesWithTest(createLimiter({ limit: '100/min', store, warnings: false, deadlineMs: 1000, ...options }))
+  return closesWithTest(
+    createLimiter({ limit: '100/min', store, warnings: false, deadlineMs: 1000, ...options }),
+  )
 }
 
 function callsOf(limiter: Limiter): StoreCall[] {
