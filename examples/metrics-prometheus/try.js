@@ -31,6 +31,14 @@ async function drive(url, [limiter]) {
     200: 3,
   })
 
+  check(
+    '7 requests of initech, on a plan whose requests wait in line',
+    await statuses(7, () => ask('/items', 'key-of-initech')),
+    {
+      200: 7,
+    },
+  )
+
   check('metric: decisions on free that were allowed', await sum('decisions_total', of('free', 'allowed')), 5)
   check('metric: decisions on free that were denied', await sum('decisions_total', of('free', 'denied')), 3)
   check('metric: decisions on pro that were allowed', await sum('decisions_total', of('pro', 'allowed')), 15)
@@ -39,6 +47,16 @@ async function drive(url, [limiter]) {
     'metric: denials by the limit of a minute',
     await sum('limit_violations_total', { tollgate_plan_name: 'free', tollgate_limit_name: 'minute' }),
     3,
+  )
+  check(
+    'metric: the time of each request that waited in line',
+    await sum('request_wait_time_count'),
+    await sum('decisions_total', { tollgate_decision_source: 'place' }),
+  )
+  check(
+    'metric: decisions of the limiter by its name',
+    await sum('decisions_total', { tollgate_limiter_name: 'api' }),
+    30,
   )
   check('metric: requests that wait for the store', await sum('request_pending'), 0)
   check('metric: the breaker is closed', await sum('breaker_status', { tollgate_breaker_state: 'closed' }), 1)
@@ -52,7 +70,11 @@ async function drive(url, [limiter]) {
     1,
   )
   const text = await (await fetch(`${url}/metrics`)).text()
-  check('metrics name a tenant, or a plan that does not exist', /acme|globex|typo|por"/.test(text), false)
+  check(
+    'metrics name a tenant, or a plan that does not exist',
+    /acme|globex|initech|typo|por"/.test(text),
+    false,
+  )
   check(
     'the type of a counter in the metrics',
     text.match(/^# TYPE tollgate_decisions.*$/m)?.[0],

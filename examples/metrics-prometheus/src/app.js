@@ -19,21 +19,27 @@ const redis = REDIS_URL
   : undefined
 const store = redis ? redisStore(redis) : memoryStore()
 const limiter = createLimiter({
+  name: 'api', // a label of all metrics
   store,
-  plans: { free: '5/min', pro: ['200/min', '5000/d'] },
+  plans: {
+    free: '5/min',
+    pro: ['200/min', '5000/month'],
+    batch: { limits: '5/s', wait: { maxDelay: '1s' } },
+  },
   defaultPlan: 'free',
 })
 
 const tenants = new Map([
   ['key-of-acme', { id: 'acme', plan: 'free' }],
   ['key-of-globex', { id: 'globex', plan: 'pro' }],
+  ['key-of-initech', { id: 'initech', plan: 'batch' }],
   ['key-of-typo', { id: 'typo', plan: 'por' }], // there is no such plan
 ])
 
 // The API serves the metrics, so the exporter needs no port of its own.
 const exporter = new PrometheusExporter({ preventServerStart: true })
 const meterProvider = new MeterProvider({ readers: [exporter] })
-const { stop } = instrument(limiter, { meterProvider, attributes: { 'tollgate.limiter.name': 'api' } })
+const { stop } = instrument(limiter, { meterProvider })
 
 const limit = (options) =>
   rateLimit({ limiter, identify: (req) => tenants.get(req.get('x-api-key')), ...options })

@@ -125,6 +125,7 @@ test('every event is published on the channel that channelFor names', () => {
     decision: [{}],
     limited: [{}],
     storeError: [{}, 1],
+    storeCall: [{}],
     breaker: [{}],
     observed: [{}, {}],
     overage: [{}, {}],
