@@ -51,6 +51,7 @@ const AUTHORS_OF_ADAPTERS = [
   'internalsOf',
   'noteHttp',
   'onResponseEnd',
+  'processWide',
   'toError',
   'toThrown',
   'warn',

@@ -160,7 +160,8 @@ const main = async () => {
   await meterProvider.forceFlush()
   const all = exporter.getMetrics()[0]?.scopeMetrics[0]?.metrics ?? []
   const decisions = all.find(({ descriptor }) => descriptor.name === 'tollgate.decisions')
-  console.log(decisions?.dataPoints.map(({ attributes, value }) => attributes['tollgate.decision.result'] + ' ' + value).join())
+  const counted = decisions?.dataPoints.filter(({ value }) => value !== 0)
+  console.log(counted?.map(({ attributes, value }) => attributes['tollgate.decision.result'] + ' ' + value).join())
   stop()
   await meterProvider.shutdown()
 }
@@ -172,7 +173,11 @@ export const typed = (provider: MeterProvider): Instrumentation =>
 // @ts-expect-error: no middleware
 export const wrong = (): Instrumentation => instrument(() => {})
 `
-const METRICS_PACKAGES = ['@opentelemetry/api@1.9.1', '@opentelemetry/sdk-metrics@2.12.0']
+const METRICS_PACKAGES = [
+  '@opentelemetry/api@1.9.1',
+  '@opentelemetry/sdk-metrics@2.12.0',
+  'prom-client@15.1.3',
+]
 const USED: Needs = {
   '@opentelemetry/sdk-metrics': [
     'AggregationTemporality',
@@ -182,6 +187,25 @@ const USED: Needs = {
   ],
   '@tollgate/core': ['createLimiter'],
   '@tollgate/metrics': ['instrument', 'instrumentAll'],
+}
+/** Prints what a registry of prom-client has of three requests. */
+const PROM_CLIENT = `
+const served = async () => {
+  const registry = new Registry()
+  const limiter = createLimiter({ limit: '2/min', name: 'api' })
+  const { stop } = instrument(limiter, { registry })
+  for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
+  const text = await registry.metrics()
+  const decisions = text.split('\\n').filter((line) => line.startsWith('tollgate_decisions_total{') && !line.endsWith(' 0'))
+  console.log(decisions.map((line) => line.slice(line.lastIndexOf(' ') + 1)).join(), /tollgate_limiter_name="api"/.test(text))
+  stop()
+}
+void served()
+`
+const PROM_CLIENT_USED: Needs = {
+  'prom-client': ['Registry'],
+  '@tollgate/core': ['createLimiter'],
+  '@tollgate/metrics/prom-client': ['instrument'],
 }
 const TYPE = `import type { Instrumentation } from '@tollgate/metrics'\n`
 const STRICT = {
@@ -212,6 +236,7 @@ const FILES = {
     'package.json': manifest('module'),
     ...programs('.js', esm),
     'metrics.js': importsOf(USED) + METRICS,
+    'prom-client.js': importsOf(PROM_CLIENT_USED) + PROM_CLIENT,
     'faces.js': FACES_FILES.esm,
     'browser.js': BROWSER_FILES.esm,
     'stores.js': STORES_FILES.esm,
@@ -220,6 +245,7 @@ const FILES = {
     'package.json': manifest('commonjs'),
     ...programs('.js', cjs),
     'metrics.js': requiresOf(USED) + METRICS,
+    'prom-client.js': requiresOf(PROM_CLIENT_USED) + PROM_CLIENT,
     'faces.js': FACES_FILES.cjs,
     'stores.js': STORES_FILES.cjs,
   }),
@@ -229,9 +255,11 @@ const FILES = {
     ...programs('.ts', esm, true),
     ...programs('-cjs.cts', cts, true),
     'metrics.ts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
+    'prom-client.ts': importsOf(PROM_CLIENT_USED) + PROM_CLIENT,
     'faces.ts': FACES_FILES.typed,
     // In a .cts file, imports are compiled to require.
     'metrics-cjs.cts': TYPE + importsOf(USED) + METRICS + METRICS_TYPED,
+    'prom-client-cjs.cts': importsOf(PROM_CLIENT_USED) + PROM_CLIENT,
     'faces-cjs.cts': FACES_FILES.typed,
   }),
   // As an application for browsers is set up: a bundler finds the modules, and there are no types of Node.
@@ -346,7 +374,8 @@ describe('what is published', () => {
       project.run('node', [`${from}/${name}${extension}`])
     for (const name of NAMES)
       expect(await output(name)).toMatch(new RegExp(`^${name}(-cjs)?\n200,200,429\n$`))
-    expect(await output('metrics')).toBe('allowed 2,denied 1\n')
+    expect(await output('metrics')).toBe('denied 1,allowed 2\n')
+    expect(await output('prom-client')).toBe('1,2 true\n')
     expect(await output('faces')).toBe(FACES_PRINT)
     expect(await output('stores', storesIn)).toBe(STORES_PRINT)
   }

@@ -21,7 +21,7 @@ const BUDGET: Readonly<Record<string, Size>> = {
   fastify: { packed: 32, unpacked: 112, files: 21 },
   koa: { packed: 14, unpacked: 43, files: 13 },
   memcached: { packed: 98, unpacked: 315, files: 57 },
-  metrics: { packed: 32, unpacked: 119, files: 21 },
+  metrics: { packed: 43, unpacked: 216, files: 44 },
   'store-contract': { packed: 128, unpacked: 500, files: 46 },
   stores: { packed: 37, unpacked: 153, files: 58 },
 }
