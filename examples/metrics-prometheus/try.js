@@ -14,7 +14,6 @@ async function read(url, name, labels = {}) {
 async function drive(url, [limiter]) {
   const ask = (path, key) => fetch(url + path, { headers: { 'x-api-key': key } })
   const sum = (name, labels) => read(url, `tollgate_${name}`, labels)
-  const of = (plan, result) => ({ tollgate_plan_name: plan, tollgate_decision_result: result })
 
   const ready = await fetch(`${url}/ready`)
   check('the readiness probe', [ready.status, (await ready.json()).limiter], [200, 'ok'])
@@ -39,6 +38,13 @@ async function drive(url, [limiter]) {
     },
   )
 
+  await checkCounts(sum)
+  await checkNames(url, ask, sum)
+  await driveClosed(url, limiter, sum)
+}
+
+async function checkCounts(sum) {
+  const of = (plan, result) => ({ tollgate_plan_name: plan, tollgate_decision_result: result })
   check('metric: decisions on free that were allowed', await sum('decisions_total', of('free', 'allowed')), 5)
   check('metric: decisions on free that were denied', await sum('decisions_total', of('free', 'denied')), 3)
   check('metric: decisions on pro that were allowed', await sum('decisions_total', of('pro', 'allowed')), 15)
@@ -62,7 +68,9 @@ async function drive(url, [limiter]) {
   check('metric: the breaker is closed', await sum('breaker_status', { tollgate_breaker_state: 'closed' }), 1)
   check('metric: the breaker is open', await sum('breaker_status', { tollgate_breaker_state: 'open' }), 0)
   check('metric: the limiter is ok', await sum('limiter_status', { tollgate_limiter_state: 'ok' }), 1)
+}
 
+async function checkNames(url, ask, sum) {
   await ask('/items', 'key-of-typo')
   check(
     'metric: requests that named a plan which does not exist',
@@ -80,8 +88,6 @@ async function drive(url, [limiter]) {
     text.match(/^# TYPE tollgate_decisions.*$/m)?.[0],
     '# TYPE tollgate_decisions_total counter',
   )
-
-  await driveClosed(url, limiter, sum)
 }
 
 async function driveClosed(url, limiter, sum) {

@@ -7,7 +7,16 @@ import { makeProject, packPackages, type Project } from '../src/index.ts'
 import { HOME, textOf } from './docs-pages.ts'
 import { BROWSER_FILES, BROWSER_PRINT } from './packed-browser.ts'
 import { FACES_FILES, FACES_PRINT } from './packed-faces.ts'
-import { importsOf, requiresOf, type Needs } from './packed-imports.ts'
+import { importsOf, requiresOf } from './packed-imports.ts'
+import {
+  METRICS,
+  METRICS_PACKAGES,
+  METRICS_TYPED,
+  PROM_CLIENT,
+  PROM_CLIENT_USED,
+  TYPE,
+  USED,
+} from './packed-metrics.ts'
 import { STORES_FILES, STORES_PACKAGES, STORES_PRINT } from './packed-stores.ts'
 import { PUBLISHED } from './published.ts'
 
@@ -148,66 +157,6 @@ const programs = (extension: string, imports: Imports, isTyped = false): Record<
     }),
   )
 
-/** Prints how many of three requests were counted as allowed and denied. */
-const METRICS = `
-const main = async () => {
-  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  const reader = new PeriodicExportingMetricReader({ exporter })
-  const meterProvider = new MeterProvider({ readers: [reader] })
-  const limiter = createLimiter({ limit: '2/min' })
-  const { stop } = instrument(limiter, { meterProvider, attributes: { service: 'api' } })
-  for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
-  await meterProvider.forceFlush()
-  const all = exporter.getMetrics()[0]?.scopeMetrics[0]?.metrics ?? []
-  const decisions = all.find(({ descriptor }) => descriptor.name === 'tollgate.decisions')
-  const counted = decisions?.dataPoints.filter(({ value }) => value !== 0)
-  console.log(counted?.map(({ attributes, value }) => attributes['tollgate.decision.result'] + ' ' + value).join())
-  stop()
-  await meterProvider.shutdown()
-}
-void main()
-`
-const METRICS_TYPED = `
-export const typed = (provider: MeterProvider): Instrumentation =>
-  instrumentAll({ meterProvider: provider, subjectAttribute: ({ id }) => (id === 'acme' ? 'acme' : undefined) })
-// @ts-expect-error: no middleware
-export const wrong = (): Instrumentation => instrument(() => {})
-`
-const METRICS_PACKAGES = [
-  '@opentelemetry/api@1.9.1',
-  '@opentelemetry/sdk-metrics@2.12.0',
-  'prom-client@15.1.3',
-]
-const USED: Needs = {
-  '@opentelemetry/sdk-metrics': [
-    'AggregationTemporality',
-    'InMemoryMetricExporter',
-    'MeterProvider',
-    'PeriodicExportingMetricReader',
-  ],
-  '@tollgate/core': ['createLimiter'],
-  '@tollgate/metrics': ['instrument', 'instrumentAll'],
-}
-/** Prints what a registry of prom-client has of three requests. */
-const PROM_CLIENT = `
-const served = async () => {
-  const registry = new Registry()
-  const limiter = createLimiter({ limit: '2/min', name: 'api' })
-  const { stop } = instrument(limiter, { registry })
-  for (let i = 0; i < 3; i += 1) await limiter.consume('acme')
-  const text = await registry.metrics()
-  const decisions = text.split('\\n').filter((line) => line.startsWith('tollgate_decisions_total{') && !line.endsWith(' 0'))
-  console.log(decisions.map((line) => line.slice(line.lastIndexOf(' ') + 1)).join(), /tollgate_limiter_name="api"/.test(text))
-  stop()
-}
-void served()
-`
-const PROM_CLIENT_USED: Needs = {
-  'prom-client': ['Registry'],
-  '@tollgate/core': ['createLimiter'],
-  '@tollgate/metrics/prom-client': ['instrument'],
-}
-const TYPE = `import type { Instrumentation } from '@tollgate/metrics'\n`
 const STRICT = {
   target: 'es2022',
   module: 'nodenext',

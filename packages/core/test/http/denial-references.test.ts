@@ -204,7 +204,7 @@ describe('who can open it', () => {
     const reference = references.of(await denialOf({ limit: '1/min' }))
     const others = [
       `${reference}A`,
-      ...[...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef-_'].map((last) => reference.slice(0, -1) + last),
+      ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef-_'.split('').map((last) => reference.slice(0, -1) + last),
     ]
     for (const other of others.filter((text) => text !== reference)) {
       expect(() => references.open(other)).toThrow(/reference: (?:it was changed|its end is missing)/)

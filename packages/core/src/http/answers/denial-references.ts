@@ -114,7 +114,7 @@ class SealedReferences implements DenialReferences {
     // Two limiters, scopes or own limits can have limits of one name. One that differs in nothing else fits at another time.
     const fits = retryAfterMs === null ? null : Math.round((now + retryAfterMs) / 1000)
     // The id comes last, since it alone can have any character.
-    const key = `${plan}\n${limit}\n${[quota, windowMs, fits, cost, reason, source, override]}\n${subject?.id}`
+    const key = `${plan}\n${limit}\n${[quota, windowMs, fits, cost, reason, source, override].join(' ')}\n${subject?.id}`
     if (second !== this.#second || this.#known.size >= MOST_KNOWN) {
       this.#known.clear()
       this.#second = second

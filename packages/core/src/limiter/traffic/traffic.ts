@@ -86,7 +86,7 @@ export class Traffic {
       this.#denials.note({ decision, context }, target, { count: weight, nowMs: nowMs() })
     this.#notedMs = elapsedMs()
     if (decision.source === 'store') this.#decidedMs = this.#notedMs
-    if (!this.#timer) this.#run()
+    if (!this.#timer && this.#isNeeded()) this.#run()
   }
 
   /** Somebody looks for so long. */
@@ -105,6 +105,12 @@ export class Traffic {
     clearTimeout(this.#timer)
   }
 
+  /** A limiter on a memory store can be garbage collected without being closed. So it has a timer only under load. */
+  #isNeeded(): boolean {
+    const isIdle = elapsedMs() >= this.#notedMs + IDLE_MS
+    return (!this.#options.synchronous && !isIdle) || !this.#sampler.isExact
+  }
+
   #run(): void {
     if (!this.#isClosed) this.#timer = setTimeout(() => this.#tick(), TICK_MS).unref()
   }
@@ -118,7 +124,7 @@ export class Traffic {
       this.#putMs = nowMs
       void this.put()
     }
-    if (nowMs < this.#notedMs + IDLE_MS || !this.#sampler.isExact) this.#run()
+    if (this.#isNeeded()) this.#run()
   }
 
   async #putNow(): Promise<void> {
