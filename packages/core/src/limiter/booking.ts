@@ -287,7 +287,7 @@ function findLimit({ parts, plan }: Request, { name, kind, isPlanUnknown }: Want
   const verb = kind === 'usage' ? 'that counts in windows' : 'on which anything can be booked'
   throw new ConfigError(
     'limit',
-    `got ${show(name)}, but the ${ofPlan}${plan.isOverridden ? ',' : ''} has no limit ${verb}. Pass the subject with the plan that it used`,
+    `got ${show(name)}, but the ${ofPlan}${plan.isOverridden ? ',' : ''} has no limit ${verb}. ${plan.isOverridden ? 'Lift the override, or ask once it has ended' : 'Pass the subject with the plan that it used'}`,
   )
 }
 

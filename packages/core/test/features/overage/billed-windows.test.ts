@@ -95,6 +95,29 @@ describe.each(Object.entries(datedStores))('on %s', (_, makeStore) => {
     expect((await limiter.usageOf(pro, { limit })).closed).toBeUndefined()
   })
 
+  test.each<[string, string, PlanName, string, string, string]>([
+    ['on a plan without overage', '2030-01-10', 'free', '5d', '2030-01-11', '2030-02-15'],
+    ['in a short month', '2030-02-01', 'pro', '1h', '2030-02-01', '2030-03-30'],
+  ])(
+    'a top-up that was booked %s pays for as long as its month is billed',
+    async (_name, booked, plan, length, used, asked) => {
+      const { limiter } = make()
+      on(booked)
+      await limiter.topUp(as(plan), { limit: 'month', units: 10, for: length, key: 'order-1' })
+      on(used)
+      await limiter.consume(as('pro'), { cost: 20 })
+      expect((await limiter.usageOf(as('pro'), { limit: 'month' })).running).toMatchObject({
+        used: 20,
+        over: 0,
+      })
+      on(asked)
+      expect((await limiter.usageOf(as('pro'), { limit: 'month' })).closed).toMatchObject({
+        used: 20,
+        over: 0,
+      })
+    },
+  )
+
   test('a month in which all units went back, or that ended long ago, bills nothing that comes later', async () => {
     for (const [plan, next, limit] of [
       ['pro', 'big', 'month'],

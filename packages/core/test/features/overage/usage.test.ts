@@ -166,7 +166,7 @@ describe.each(STORES)('%s', (_, newStore) => {
     )
     await limiter.override('acme', { limits: '5 concurrent', for: '1h' })
     await expect(limiter.usageOf('acme', asked)).rejects.toThrow(
-      "the plan 'pro', which an override changes now, has no limit that counts in windows",
+      "the plan 'pro', which an override changes now, has no limit that counts in windows. Lift the override",
     )
   })
 

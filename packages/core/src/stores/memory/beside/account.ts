@@ -102,7 +102,20 @@ interface BookedLimit extends BookedIds {
 /** How long it matters what a top-up paid: where the limit is billed, until the window after the last one that it paid in is over. */
 function paidUntil(endUs: number, limit: BookedLimit, account: Account): number {
   const isBilled = limit.overage || account.some((one) => one.kind === 'open' && isBookedOn(one, limit))
-  return isBilled ? endUs + 2 * Math.ceil(limit.windowUs) : endUs
+  return isBilled ? endUs + billedForUs(limit) : endUs
+}
+
+/** Two windows, and as much longer as a month can be than another. */
+function billedForUs({ windowUs }: Pick<BookedLimit, 'windowUs'>): number {
+  return Math.ceil(2.25 * windowUs)
+}
+
+/** A limit is billed from now on: so it matters longer what its top-ups paid, also those that were booked before. */
+export function withPaidLonger(account: Account, limit: BookedLimit): Account {
+  return account.map((entry) => {
+    if (entry.kind !== 'topUp' || !isBookedOn(entry, limit)) return entry
+    return { ...entry, endsUs: Math.max(entry.endsUs, entry.atUs + billedForUs(limit)) }
+  })
 }
 
 /** Whether an account has more than windows. */

@@ -1,7 +1,7 @@
 import { unitsThatFit, type Usage, type WindowUnits } from '../../../algorithms/implementation.js'
 import type { CountedWindow } from '../../account.js'
 import type { PreparedLimit } from '../prepared-limit.js'
-import { isBookedOn, paidOn, type Account, type KeptEntry } from './account.js'
+import { isBookedOn, paidOn, withPaidLonger, type Account, type KeptEntry } from './account.js'
 
 /**
  * What limits with overage count in a window is billed. So the account says of each window that runs what its quota is: `open`. Once it is
@@ -47,7 +47,7 @@ export function withOpen(
     ...{ kind: 'open', id: idOf('open', { keptId, nth }), says: '', keptId, nth, left, used: 0 },
     ...{ atUs: running.endUs, endsUs: now + ttlUs },
   }
-  return [...account.filter((one) => one !== known), entry]
+  return [...withPaidLonger(account, limit).filter((_, i) => account[i] !== known), entry]
 }
 
 /** A plan that covers what was used in its window leaves nothing to be billed. Called for a limit that no limit with overage is beside. */

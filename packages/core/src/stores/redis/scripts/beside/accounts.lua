@@ -297,7 +297,7 @@ local function book(set, entry)
   local algorithm = complete(limit.algorithm)
   local ends = max(now + KEPT_FOR, entry.time, after_window(limit))
   -- Where the limit is billed, what a top-up paid matters until the window after the last one that it paid in is over.
-  if entry.kind == TOP_UP and is_billed(account, limit) then ends = max(ends, entry.time + 2 * (after_window(limit) - now)) end
+  if entry.kind == TOP_UP and is_billed(account, limit) then ends = max(ends, entry.time + billed_for(limit)) end
   account[#account + 1] = {
     id = entry.id, says = entry.says, kind = entry.kind, limit = limit.id, time = entry.kind == RENEWAL and now or entry.time,
     left = entry.kind == TOP_UP and entry.units or 0, used = 0, ends = ends, order = #account + 1,

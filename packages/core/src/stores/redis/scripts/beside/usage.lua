@@ -8,6 +8,12 @@ local function after_window(limit)
   return now + ceil((algorithm.window_of or algorithm.counts_for)(limit))
 end
 
+-- How long it matters what a top-up paid: two windows, and as much longer as a month can be than another.
+local function billed_for(limit)
+  local algorithm = complete(limit.algorithm)
+  return ceil(2.25 * (algorithm.window_of or algorithm.counts_for)(limit))
+end
+
 -- Each limit with overage of one window has entries, since they exceed their quotas by other units. This says which of them it is.
 local function nth_of(set, limit)
   local nth = 0
@@ -129,6 +135,13 @@ local function open(set, limit)
   -- The largest quota of the window: what a plan or a rule allowed for a while is not billed.
   if known and known.time == ends then quota = max(quota, known.left) end
   local account = copied_account(set)
+  -- It matters longer now what top-ups paid, also those that were booked before.
+  for n = 1, #account do
+    local entry, lasts = account[n], account[n].time + billed_for(limit)
+    if entry.kind == TOP_UP and is_on(entry, limit) and entry.ends < lasts then
+      entry.ends, entry.text, set.known = lasts, nil, nil
+    end
+  end
   if known then table.remove(account, at) end
   account[#account + 1] = {
     id = 'opened' .. pack_bytes('>I4I2', limit.id, nth), says = '000000', kind = OPEN, limit = limit.id, time = ends, left = quota, used = 0,
