@@ -42,7 +42,7 @@ export class Recorder {
 
   record<Name extends EventName>(name: Name, args: LimiterEvents[Name]): void {
     // It may have been forgotten since it was closed.
-    this.#collector.watchlist.add(this.#watched)
+    if (!this.#watched.isOn) this.#collector.watchlist.add(this.#watched)
     this.#handlers[name](...args)
   }
 

@@ -145,6 +145,7 @@ class Recording {
       forgetsClosed: this.#forgetsClosed,
       breakers: new Map(),
       leases: limiter.stats().leases,
+      isOn: false,
     }
     const recorder = new Recorder({ ...this.#settings, attributes }, this.#collector, watched)
     this.#recorders.set(limiter, recorder)

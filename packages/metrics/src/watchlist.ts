@@ -36,20 +36,27 @@ export interface Watched {
   readonly breakers: Map<number, BreakerState>
   /** As of the last look. */
   leases: LeaseStats
+  /** Whether it is on the watchlist. */
+  isOn: boolean
 }
 
 /** The limiters that are observed. */
 export class Watchlist {
   readonly #watched = new Set<Watched>()
 
-  /** Adds a limiter, if it is not there yet. */
   add(watched: Watched): void {
+    watched.isOn = true
     this.#watched.add(watched)
   }
 
   /** Removes all limiters of one owner. */
   drop(owner: object): void {
-    for (const watched of this.#watched) if (watched.owner === owner) this.#watched.delete(watched)
+    for (const watched of this.#watched) if (watched.owner === owner) this.#remove(watched)
+  }
+
+  #remove(watched: Watched): void {
+    watched.isOn = false
+    this.#watched.delete(watched)
   }
 
   look(): Iterable<Overview> {
@@ -57,7 +64,7 @@ export class Watchlist {
     for (const watched of this.#watched) {
       const limiter = watched.limiter.deref()
       const status = limiter && lookAt(limiter, watched, overviews)
-      if (!limiter || (status === 'closed' && watched.forgetsClosed)) this.#watched.delete(watched)
+      if (!limiter || (status === 'closed' && watched.forgetsClosed)) this.#remove(watched)
     }
     return overviews.values()
   }

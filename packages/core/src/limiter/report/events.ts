@@ -218,9 +218,19 @@ export class Events {
     if (last >= 0) this.#listeners[name] = this.#listeners[name].toSpliced(last, 1)
   }
 
-  /** Whether an event has listeners, here or on its channel. */
-  isHeard(name: EventName): boolean {
-    return this.#listeners[name].length > 0 || this.#channels[name].hasSubscribers
+  /** Whether `decision` has listeners, here or on its channel. */
+  get hearsDecisions(): boolean {
+    return this.#listeners.decision.length > 0 || this.#channels.decision.hasSubscribers
+  }
+
+  /** Whether `limited` has listeners, here or on its channel. */
+  get hearsDenials(): boolean {
+    return this.#listeners.limited.length > 0 || this.#channels.limited.hasSubscribers
+  }
+
+  /** Whether `storeCall` has listeners, here or on its channel. */
+  get hearsCalls(): boolean {
+    return this.#listeners.storeCall.length > 0 || this.#channels.storeCall.hasSubscribers
   }
 
   emit<Name extends EventName>(name: Name, ...args: LimiterEvents[Name]): void {

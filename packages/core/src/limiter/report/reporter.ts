@@ -61,8 +61,8 @@ export class Reporter implements StoreListener {
     this.#count(decision)
     this.#traffic?.note(decision, context)
     // Most often there are no listeners.
-    if (this.#events.isHeard('decision')) this.#events.emit('decision', ...toEventArgs(decision, context))
-    if (!decision.allowed && this.#events.isHeard('limited')) {
+    if (this.#events.hearsDecisions) this.#events.emit('decision', ...toEventArgs(decision, context))
+    if (!decision.allowed && this.#events.hearsDenials) {
       this.#events.emit('limited', ...toEventArgs(decision, context))
     }
   }
@@ -101,7 +101,7 @@ export class Reporter implements StoreListener {
 
   /** @param sinceMs when the call began, in ms since the process started */
   storeCall(shard: number, sinceMs: number, error: StoreError | undefined): void {
-    if (this.#events.isHeard('storeCall'))
+    if (this.#events.hearsCalls)
       this.#events.emit('storeCall', { shard, durationMs: elapsedMs() - sinceMs, error })
   }
 
