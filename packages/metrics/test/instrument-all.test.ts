@@ -5,7 +5,7 @@ import { createLimiter, redisStore, type Decision, type Limiter } from '@tollgat
 import { channelFor } from '@tollgate/core/adapter'
 import { eventually, freePort } from '@tollgate/testing'
 import { Redis } from 'ioredis'
-import { instrumentAll, type Instrumentation } from '../src/index.js'
+import { instrument, instrumentAll, type Instrumentation } from '../src/index.js'
 import { collect, type Collected } from './collect.ts'
 
 let collected: Collected
@@ -156,16 +156,24 @@ test('stop: nothing is recorded after it', async () => {
   await limiter.close()
 })
 
-test('a limiter that is no longer referenced is garbage collected', async () => {
+test.each([
+  ['instrumentAll', (): void => {}],
+  ['instrument', (limiter: Limiter) => instrument(limiter, { meterProvider: collected.provider })],
+])('a limiter that is no longer referenced is garbage collected: %s', async (_, begin) => {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void
+  const kept: unknown[] = []
   const use = async (): Promise<void> => {
-    await createLimiter({ limit: '10/min' }).consume('acme')
+    const limiter = createLimiter({ limit: '10/min' })
+    kept.push(begin(limiter))
+    await limiter.consume('acme')
   }
   await use()
-  expect(await limiters('ok')).toBe(1)
+  expect(await limiters('ok')).toBeGreaterThan(0)
   await eventually(async () => {
     collectGarbage()
     return (await limiters('ok')) === 0
   })
+  // Whoever keeps `stop` does not keep the limiter.
+  expect(kept.length).toBe(1)
 })

@@ -37,20 +37,22 @@ test('decisions in one batch are one call, and a peek, a refund and a reset are 
 
 test('it takes as long as the store does', async () => {
   const inner = memoryStore()
-  let [beganMs, endedMs] = [0, 0]
+  const took: number[] = []
   const store = asyncStore({
     async consume(batch) {
-      beganMs = elapsedMs()
+      const beganMs = elapsedMs()
       await new Promise((resolve) => setTimeout(resolve, 30))
-      endedMs = elapsedMs()
+      took.push(elapsedMs() - beganMs)
       return inner.consume(batch)
     },
   })
   const limiter = limiterOn(store, { deadlineMs: 5000 })
   const calls = callsOf(limiter)
   await limiter.consume('acme')
-  const [call] = calls as [StoreCall]
-  expect(call.durationMs).toBeGreaterThanOrEqual(endedMs - beganMs)
+  // Housekeeping may call it, too, and no request waits for that.
+  const [[call], [tookMs]] = [calls, took] as [[StoreCall], [number]]
+  expect(tookMs).toBeGreaterThan(20)
+  expect(call.durationMs).toBeGreaterThanOrEqual(tookMs)
 })
 
 test('a call that fails says why, and one without an answer ends at the deadline', async () => {
