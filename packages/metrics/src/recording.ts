@@ -68,7 +68,7 @@ export function recordOne(limiter: Limiter, { settings, collector }: Target): In
   needLimiter(limiter)
   const recording = new Recording(settings, collector, false)
   const recorder = recording.recorderOf(limiter)
-  const undo = NAMES.map((name) => listen(limiter, name, (args) => recorder.record(name, args), collector))
+  const undo = NAMES.map((name) => listen(limiter, name, recorder, collector))
   return stoppable(recording, undo)
 }
 
@@ -82,12 +82,13 @@ export function recordAll({ settings, collector }: Target): Instrumentation {
 function listen<Name extends EventName>(
   limiter: Limiter,
   name: Name,
-  record: (args: LimiterEvents[Name]) => void,
+  recorder: Recorder,
   collector: Collector,
 ): () => void {
-  const listener = (...args: LimiterEvents[Name]): void => collector.attempt(() => record(args))
+  const listener = (...args: LimiterEvents[Name]): void =>
+    collector.attempt(() => recorder.record(name, args))
   limiter.on(name, listener)
-  // Weak, so that whoever keeps `stop` does not keep the limiter.
+  // Weak, so that whoever keeps `stop` does not keep the limiter. For the same reason no function here uses `limiter`.
   const ref = new WeakRef(limiter)
   return () => void ref.deref()?.off(name, listener)
 }
