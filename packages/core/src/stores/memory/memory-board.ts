@@ -5,10 +5,15 @@ interface Kept extends Note {
   readonly at: number
 }
 
+/** Notes by id, in the order in which they were put, and when the last one was. */
+interface Topic {
+  readonly notes: Map<string, Kept>
+  newestAt: number
+}
+
 /** The board in this process's memory. The twin of board.lua: change both. */
 export class MemoryBoard implements Board {
-  /** Notes by topic and id, in the order in which they were put. */
-  readonly #topics = new Map<string, Map<string, Kept>>()
+  readonly #topics = new Map<string, Topic>()
   readonly #now: () => number
 
   /** @param now the store's time, in µs */
@@ -18,14 +23,14 @@ export class MemoryBoard implements Board {
 
   put(topic: string, notes: readonly Note[], { keptMs, most }: NoteTerms): number {
     const now = this.#now()
-    const kept = this.#topics.get(topic) ?? new Map<string, Kept>()
-    this.#topics.set(topic, kept)
-    // Later than all others, also within one µs and after the clock has gone back.
-    const newest = [...kept.values()].at(-1)
-    const first = Math.max(now, (newest?.at ?? 0) + 1)
-    for (const [i, { id, text }] of notes.entries()) {
+    const known = this.#topics.get(topic) ?? { notes: new Map<string, Kept>(), newestAt: 0 }
+    this.#topics.set(topic, known)
+    const { notes: kept } = known
+    for (const { id, text } of notes) {
+      // Later than all others, also within one µs and after the clock has gone back.
+      known.newestAt = Math.max(now, known.newestAt + 1)
       kept.delete(id)
-      kept.set(id, { id, text, at: first + i })
+      kept.set(id, { id, text, at: known.newestAt })
     }
     for (const [id, { at }] of kept) {
       if (kept.size <= most && at > now - keptMs * 1000) break
@@ -36,7 +41,7 @@ export class MemoryBoard implements Board {
 
   read(topic: string, { sinceMs, keptMs, most }: NotesSince): readonly Note[] {
     const keptSince = this.#now() - keptMs * 1000
-    const all = [...(this.#topics.get(topic)?.values() ?? [])]
+    const all = [...(this.#topics.get(topic)?.notes.values() ?? [])]
     const asked = all.filter(({ at }) => at >= sinceMs * 1000 && at > keptSince)
     return asked
       .slice(-most)
