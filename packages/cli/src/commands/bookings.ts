@@ -1,0 +1,208 @@
+import type { Booking, Limiter } from '@tollgate/core'
+import type { Command } from 'commander'
+import { EXIT, wrong } from '../errors.js'
+import { safeText } from '../output/safe-text.js'
+import { counted, endInWords, lengthInWords, numberInWords } from '../output/words.js'
+import { commandLine, needPlan, type Session } from '../session/session.js'
+import { shownSubject, subjectOf, withPlan, type SubjectFlags } from '../session/subject.js'
+import { wordsOf } from './blocks.js'
+import { carryOut, withChange, type ChangeFlags, type Conclusion } from './change.js'
+import { addCommand, collected, withSubject, type Action, type Shell } from './command.js'
+import { needEnd, withEnd, type EndFlags } from './ends.js'
+
+type BookingFlags = ChangeFlags &
+  SubjectFlags &
+  EndFlags & { readonly plan?: string; readonly limit: string; readonly key: string; readonly units?: string }
+
+/** What the three kinds of bookings differ in. */
+interface Kind {
+  readonly hasEnd?: boolean
+  readonly call: (limiter: Limiter, id: string, flags: BookingFlags) => Promise<Booking>
+  readonly says: (id: string, flags: BookingFlags, session: Session) => string
+  readonly undo: (id: string, flags: BookingFlags) => string
+}
+
+export function addBookings(shell: Shell): void {
+  addTopUp(shell)
+  addRenew(shell)
+  addPenalize(shell)
+  addReset(shell)
+}
+
+/** @throws {CommandError} for a text that is no whole number. Core checks the range */
+function unitsOf({ units = '' }: BookingFlags): number {
+  if (/^\d{1,15}$/.test(units)) return Number(units)
+  throw wrong('--units', units, 'a whole number from 1 to 1000000000, such as 50000')
+}
+
+const limitOf = ({ limit }: BookingFlags): string => `its limit '${safeText(limit)}'`
+const planWords = ({ plan }: BookingFlags): readonly string[] => (plan === undefined ? [] : ['--plan', plan])
+
+function bookingCommand(command: Command): Command {
+  return command
+    .requiredOption('--limit <name>', 'the name of the limit, such as month: tollgate show lists them')
+    .requiredOption(
+      '--key <text>',
+      'what this is for, such as order-17: it counts once, so you can repeat the command',
+    )
+    .option('--plan <name>', "the customer's plan, if the application names it with each request")
+}
+
+function book(kind: Kind): Action<BookingFlags> {
+  return async (context, id = '') => {
+    const { flags } = context
+    const call = (limiter: Limiter): Promise<Booking> => kind.call(limiter, id, flags)
+    return carryOut<Booking>(context, {
+      check: (configuration) => needPlan(configuration, flags.plan),
+      call,
+      announce: (_, session) => [`${kind.says(id, flags, session)} Key: ${safeText(flags.key, 200)}.`],
+      conclude: (booking) => concluded(booking, flags, kind.undo(id, flags)),
+    })
+  }
+}
+
+function concluded({ isRepeated, limit }: Booking, { key }: BookingFlags, undo: string): Conclusion {
+  const { name, remaining, quota, toppedUp, resetMs } = limit
+  const extra = toppedUp === undefined ? '' : `, ${numberInWords(toppedUp)} of them topped up`
+  const back = resetMs === 0 ? '' : ` More is back in ${lengthInWords(resetMs)}.`
+  const left = `Left of ${safeText(name)}: ${counted(remaining, 'unit')}${extra}, with a quota of ${numberInWords(quota)}.${back}`
+  const says = isRepeated
+    ? `The key ${safeText(key, 200)} was booked before, so nothing was changed now. ${left}`
+    : `Done. ${left}`
+  return { says, ...(!isRepeated && { undo }), json: { isRepeated, limit } }
+}
+
+function addTopUp(shell: Shell): void {
+  const command = addCommand<BookingFlags>(
+    shell,
+    {
+      usage: 'top-up <id>',
+      summary: 'give a customer units beside the quota of a limit',
+      about:
+        'Gives a customer units beside the quota of one limit. They are used after the quota, once, until they end.',
+      examples: [
+        ['top-up acme --plan pro --limit month --units 50000 --for 30d --key order-17', 'what acme bought'],
+      ],
+    },
+    book({
+      call: (limiter, id, flags) =>
+        limiter.topUp(withPlan(id, flags), {
+          ...{ limit: flags.limit, units: unitsOf(flags), key: flags.key },
+          ...needEnd(flags),
+        }),
+      says: (id, flags, { nowMs }) => {
+        const end =
+          flags.until === undefined
+            ? `for ${safeText(flags.for ?? '')}`
+            : `until ${endInWords(new Date(flags.until), nowMs)}`
+        return `Gives ${shownSubject(id)} ${counted(unitsOf(flags), 'unit')} beside the quota of ${limitOf(flags)}, ${end}.`
+      },
+      undo: (id, flags) =>
+        commandLine(
+          flags,
+          ...['penalize', ...wordsOf(id, flags), ...planWords(flags)],
+          ...['--limit', flags.limit, '--units', flags.units ?? '', '--key', `undo-${flags.key}`],
+        ),
+    }),
+  )
+  withChange(withEnd(withSubject(bookingCommand(command).requiredOption('--units <number>', 'how many'))))
+}
+
+function addRenew(shell: Shell): void {
+  const command = addCommand<BookingFlags>(
+    shell,
+    {
+      usage: 'renew <id>',
+      summary: 'begin one limit of a customer afresh',
+      about:
+        'Begins one limit of a customer afresh, as when it has paid. Its other limits and its top-ups stay.',
+      examples: [['renew acme --plan pro --limit month --key invoice-4711', 'the month of acme']],
+    },
+    book({
+      call: (limiter, id, { limit, key, ...flags }) => limiter.renew(withPlan(id, flags), { limit, key }),
+      says: (id, { limit }) =>
+        `Begins the limit '${safeText(limit)}' of ${shownSubject(id)} afresh. Its other limits stay as they are.`,
+      undo: () => 'This cannot be undone: what was used before is forgotten.',
+    }),
+  )
+  withChange(withSubject(bookingCommand(command)))
+}
+
+function addPenalize(shell: Shell): void {
+  const command = addCommand<BookingFlags>(
+    shell,
+    {
+      usage: 'penalize <id>',
+      summary: 'count units of a customer as used, or take back a top-up',
+      about:
+        'Counts units as used in one limit of a customer, over the quota if need be: first those of the quota, then those of top-ups.',
+      examples: [['penalize acme --plan pro --limit day --units 500 --key abuse-3', '500 units of today']],
+    },
+    book({
+      call: (limiter, id, flags) =>
+        limiter.penalize(withPlan(id, flags), { limit: flags.limit, units: unitsOf(flags), key: flags.key }),
+      says: (id, flags) =>
+        `Counts ${counted(unitsOf(flags), 'unit')} of ${shownSubject(id)} as used in ${limitOf(flags)}.`,
+      undo: () =>
+        'There is no command that takes this back. The units come back with the window, or with renew.',
+    }),
+  )
+  withChange(withSubject(bookingCommand(command).requiredOption('--units <number>', 'how many')))
+}
+
+type ResetFlags = ChangeFlags &
+  SubjectFlags & { readonly group?: readonly string[]; readonly stacked?: readonly string[] }
+
+function addReset(shell: Shell): void {
+  const command = addCommand<ResetFlags>(
+    shell,
+    {
+      usage: 'reset <id>',
+      summary: 'forget all that a customer used, and its top-ups',
+      about:
+        'Forgets all that a customer used, its top-ups, and the keys of its bookings. Rules stay. Requests in flight keep their slots. To give a fresh quota of one limit only, use renew.',
+      examples: [
+        ['reset acme', 'the limits of its plan'],
+        [
+          'reset acme --group exports --stacked login',
+          'also what it used in this group and this stacked limit',
+        ],
+      ],
+    },
+    async (context, id = '') => {
+      const { flags } = context
+      const { group = [], stacked = [] } = flags
+      const shown = shownSubject(id)
+      const scopes = [...group, ...stacked].map((one) => safeText(one)).join(', ')
+      const call = async (limiter: Limiter): Promise<boolean> => {
+        for (const one of group) limiter.scope({ group: one })
+        // A limiter finds the counters of a stacked limit by its name. How much it allows does not matter here.
+        for (const one of stacked) limiter.scope({ stacked: { [one]: '1/s' } })
+        return limiter.reset(subjectOf(id, { ...flags, exact: true }))
+      }
+      return carryOut<boolean>(context, {
+        call,
+        announce: () => [
+          `Forgets all that ${shown} used of its plan${scopes === '' ? '' : ` and of ${scopes}`}, its top-ups, and the keys of its bookings.`,
+          ...(scopes === '' ? ['Groups and stacked limits stay: name them with --group and --stacked.'] : []),
+        ],
+        conclude: (wasAny) =>
+          wasAny
+            ? {
+                says: `Done. ${shown} has used nothing.`,
+                undo: 'This cannot be undone.',
+                json: { reset: true },
+              }
+            : {
+                exit: EXIT.refused,
+                says: `There was nothing to forget of ${shown}.`,
+                json: { reset: false },
+              },
+      })
+    },
+  )
+  command
+    .option('--group <name>', 'also the counters of this group; repeat it for several', collected)
+    .option('--stacked <name>', 'also this stacked limit; repeat it for several', collected)
+  withChange(withSubject(command))
+}

@@ -1,0 +1,136 @@
+import { hostname, userInfo } from 'node:os'
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { EXIT, type ExitCode } from '../errors.js'
+import { safeText } from '../output/safe-text.js'
+import type { Limiter } from '@tollgate/core'
+import {
+  configure,
+  withSession,
+  type Configuration,
+  type Context,
+  type Session,
+  type SharedFlags,
+} from '../session/session.js'
+import { withConnection } from './command.js'
+
+/** Options of all commands that change something. */
+export interface ChangeFlags extends SharedFlags {
+  readonly yes?: boolean
+  readonly dryRun?: boolean
+}
+
+/** Who changes a rule, and why. */
+export interface NoteFlags {
+  readonly by?: string
+  readonly reason?: string
+}
+
+/** A change, from its announcement to its result. */
+export interface Change<T> {
+  /** Plans that must exist. Without a plans file, nobody can check that. */
+  readonly plans?: readonly string[]
+  /** Checks that cost nothing, before anything is connected. */
+  readonly check?: (configuration: Configuration) => void
+  /** The call itself. It is made twice: with a limiter in memory, which refuses what is wrong, and then with the real one. */
+  readonly call: (limiter: Limiter) => Promise<T>
+  /** What it will do, in sentences. `planned` is what the limiter in memory answered. */
+  readonly announce: (planned: T, session: Session) => Promise<readonly string[]> | readonly string[]
+  /** What it did. */
+  readonly conclude: (result: T, session: Session) => Conclusion
+}
+
+export interface Conclusion {
+  readonly exit?: ExitCode
+  readonly says: string
+  /** The command that takes it back, or a sentence if there is none. */
+  readonly undo?: string
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+/** The options of commands that change something. */
+export function withChange(command: Command): Command {
+  return withConnection(
+    command.option('--yes', 'do not ask on a terminal').option('--dry-run', 'only say what would be done'),
+  )
+}
+
+/** The options that say who does it, and why. */
+export function withNote(command: Command): Command {
+  return command
+    .option('--reason <text>', 'why: other operators see it in `tollgate rules`')
+    .option('--by <name>', `who does this (default: ${whoami()})`)
+}
+
+export function noteOf({ by, reason }: NoteFlags): { readonly by: string; readonly reason?: string } {
+  return { by: by ?? whoami(), ...(reason !== undefined && { reason }) }
+}
+
+/** The user of the operating system at this host. */
+function whoami(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`.slice(0, 200)
+  } catch {
+    // A container can run as a user without a name.
+    return `uid ${process.getuid?.() ?? 'unknown'}@${hostname()}`.slice(0, 200)
+  }
+}
+
+export function shownNote({ by, reason }: NoteFlags): string {
+  const why = reason === undefined ? '' : `Reason: ${safeText(reason, 200)}. `
+  return `${why}By: ${safeText(by ?? '', 200)}.`
+}
+
+/**
+ * Says what will be done, asks on a terminal, does it, and says how to undo it.
+ *
+ * In a pipe nobody is asked: nobody could answer, and who writes a script has decided.
+ */
+export async function carryOut<T>(context: Context<ChangeFlags>, change: Change<T>): Promise<ExitCode> {
+  const { out, flags } = context
+  const { plans, check, call, announce, conclude } = change
+  const configuration = await configure(context, plans)
+  check?.(configuration)
+  // What is wrong is refused before Redis is asked.
+  await configuration.rehearse(call)
+  return withSession(context, configuration, async (session) => {
+    const planned = await session.rehearse(call, session.nowMs)
+    for (const line of await announce(planned, session)) out.note(line)
+    if (plans?.length && !configuration.file)
+      out.note('There is no plans file here, so nobody has checked that this plan exists.')
+    if (flags.dryRun) {
+      out.note('Nothing was changed: this was a dry run.')
+      out.json({ done: false, dryRun: true })
+      return EXIT.done
+    }
+    if (!(await isWanted(context))) {
+      out.note('Nothing was changed.')
+      out.json({ done: false, dryRun: false })
+      return EXIT.refused
+    }
+    const { exit = EXIT.done, says, undo, json } = conclude(await call(session.limiter), session)
+    out.say(says)
+    if (undo !== undefined) out.line(undo.startsWith('tollgate') ? `To undo it: ${undo}` : undo)
+    out.json({
+      done: exit === EXIT.done,
+      dryRun: false,
+      ...json,
+      ...(undo?.startsWith('tollgate') && { undo }),
+    })
+    return exit
+  })
+}
+
+async function isWanted({ host, flags }: Context<ChangeFlags>): Promise<boolean> {
+  const { stdin, stdout, stderr } = host
+  if (flags.yes || !stdin.isTTY || !stdout.isTTY) return true
+  const asking = createInterface({ input: stdin, output: stderr })
+  try {
+    return /^y(es)?$/i.test((await asking.question('Do it? [y/N] ')).trim())
+  } catch {
+    // Ctrl-C and Ctrl-D are a no.
+    return false
+  } finally {
+    asking.close()
+  }
+}

@@ -1,0 +1,104 @@
+import type { Limiter, LimiterOptions } from '@tollgate/core'
+import { internalsOf } from '@tollgate/core/adapter'
+import { CommandError, EXIT } from '../errors.js'
+import { safeText } from '../output/safe-text.js'
+import type { Cell } from '../output/table.js'
+import { counted, quotaInWords } from '../output/words.js'
+import { DEFAULT_FILES, inMemory, loadPlansFile } from '../session/plans-file.js'
+import type { SharedFlags } from '../session/session.js'
+import { addCommand, withJson, type Shell } from './command.js'
+
+interface PlanLimit {
+  readonly name: string
+  readonly quota: number
+  readonly windowMs: number
+}
+
+/** A plan as it was understood. */
+interface CheckedPlan {
+  readonly plan: string
+  readonly isDefault: boolean
+  readonly limits: readonly PlanLimit[]
+  /** Its other options, and what it is if it has no limits. */
+  readonly notes: readonly string[]
+}
+
+export function addCheck(shell: Shell): void {
+  const command = addCommand<SharedFlags>(
+    shell,
+    {
+      usage: 'check [file]',
+      summary: 'check the plans file, and print its plans as a table',
+      about:
+        'Checks the options of createLimiter that a file exports, as the application does when it starts, and prints the plans. It asks no Redis, so it suits CI.',
+      examples: [
+        ['check', 'tollgate.config.js in this folder'],
+        ['check config/plans.mjs --json', 'another file, for programs'],
+      ],
+    },
+    async ({ host, out }, named) => {
+      const file = await loadPlansFile(named, host.cwd)
+      if (!file)
+        throw new CommandError(
+          EXIT.usage,
+          `There is no ${DEFAULT_FILES.join(' and no ')} here. Name the file: tollgate check FILE.`,
+        )
+      const plans = await inMemory(file.options, Date.now(), (limiter) => checked(limiter, file.options))
+      out.json({ file: file.shown, plans })
+      const rows = plans.flatMap(rowsOf)
+      out.table(
+        [
+          { title: 'PLAN', narrow: 'cut' },
+          { title: 'LIMIT', narrow: 'cut' },
+          { title: 'ALLOWS' },
+          { title: 'NOTES', narrow: 'wrap' },
+        ],
+        rows,
+      )
+      out.line()
+      out.line(`${file.shown} is right: ${counted(plans.length, 'plan')}.`)
+      return EXIT.done
+    },
+  )
+  withJson(command)
+}
+
+/** Looks at a customer of each plan that has used nothing, so each limit is shown as it counts. */
+async function checked(limiter: Limiter, options: LimiterOptions): Promise<readonly CheckedPlan[]> {
+  const { plans, limit, defaultPlan } = options
+  const inputs = Object.entries<unknown>(plans ?? { default: limit })
+  const { look } = internalsOf(limiter)
+  return Promise.all(
+    inputs.map(async ([plan, input]) => {
+      const { limits } = await look(limiter, [{ id: 'check', plan }])
+      return {
+        plan,
+        isDefault: plan === defaultPlan || inputs.length === 1,
+        limits: limits.map(({ name, quota, windowMs }) => ({ name, quota, windowMs })),
+        notes: notesOf(input, limits.length === 0),
+      }
+    }),
+  )
+}
+
+function notesOf(input: unknown, isEmpty: boolean): readonly string[] {
+  const isPlan = typeof input === 'object' && input !== null && 'limits' in input
+  const options = isPlan ? Object.keys(input).filter((name) => name !== 'limits') : []
+  const limits = isPlan ? (input as { readonly limits: unknown }).limits : input
+  return [
+    ...(isEmpty ? [typeof limits === 'string' ? safeText(limits) : 'only observes'] : []),
+    ...options.map((one) => safeText(one)),
+  ]
+}
+
+function rowsOf({ plan, isDefault, limits, notes }: CheckedPlan): readonly (readonly Cell[])[] {
+  const name = safeText(plan)
+  const all = [...(isDefault ? ['default plan'] : []), ...notes].join(', ')
+  if (limits.length === 0) return [[name, '', '', all]]
+  return limits.map((limit, i): readonly Cell[] => [
+    i === 0 ? name : '',
+    safeText(limit.name),
+    quotaInWords(limit.quota, limit.windowMs),
+    i === 0 ? all : '',
+  ])
+}

@@ -1,0 +1,117 @@
+import type { Limiter, Rule } from '@tollgate/core'
+import { CommandError, EXIT } from '../errors.js'
+import { safeText } from '../output/safe-text.js'
+import { endInWords } from '../output/words.js'
+import { shownSubject, subjectOf, withPlan, type SubjectFlags } from '../session/subject.js'
+import {
+  carryOut,
+  noteOf,
+  shownNote,
+  withChange,
+  withNote,
+  type ChangeFlags,
+  type NoteFlags,
+} from './change.js'
+import { addCommand, withSubject, type Shell } from './command.js'
+import { effectOf, ruleJson } from './rule-words.js'
+
+const KINDS = ['block', 'override', 'scale'] as const
+
+type LiftFlags = ChangeFlags & NoteFlags & SubjectFlags
+
+/** The rules of one kind that are just about this subject, beginning of ids or plan. */
+async function findRules(
+  limiter: Limiter,
+  kind: Rule['kind'],
+  of: string,
+  flags: SubjectFlags,
+): Promise<Rule[]> {
+  const found: Rule[] = []
+  const subject = subjectOf(of, flags)
+  const isPrefix = subject === of && of.endsWith('*')
+  const asked = kind === 'scale' ? limiter.rules() : limiter.rules({ of: subject })
+  for await (const rule of asked) {
+    // With hashed ids a rule says the hash, so what was asked for is what is meant.
+    const isMeant = kind === 'scale' ? rule.of === of : isPrefix || rule.of === of || !rule.of.endsWith('*')
+    if (rule.kind === kind && isMeant) found.push(rule)
+  }
+  return found
+}
+
+export function addLift(shell: Shell): void {
+  const command = addCommand<LiftFlags>(
+    shell,
+    {
+      usage: 'lift <kind> <of>',
+      summary: 'end a rule: lift override acme, lift scale free, lift block acme',
+      about: 'Ends a rule now, in all processes within about a second. `tollgate rules` lists them.',
+      examples: [
+        ['lift override acme', 'acme has the limits of its plan again'],
+        ['lift scale free --reason over', 'the plan free has its limits again'],
+      ],
+    },
+    async (context, kind = '', of = '') => {
+      const { flags } = context
+      const wanted = KINDS.find((one) => one === kind)
+      if (!wanted)
+        throw new CommandError(
+          EXIT.usage,
+          `There is no rule of the kind '${safeText(kind)}': write block, override or scale.`,
+        )
+      const note = noteOf(flags)
+      const shown = `${wanted} of ${wanted === 'scale' ? 'the plan ' : ''}${shownSubject(of)}`
+      let rules: readonly Rule[] = []
+      return carryOut<readonly Rule[]>(context, {
+        // In memory there are no rules: only the subject is checked there.
+        call: async (limiter) => {
+          const lifted = await findRules(limiter, wanted, of, flags)
+          for (const rule of lifted) await rule.lift(note)
+          return lifted
+        },
+        announce: async (_, { limiter, nowMs }) => {
+          rules = await findRules(limiter, wanted, of, flags)
+          if (rules.length === 0) return []
+          return rules.map(
+            (rule) =>
+              `Ends the ${shown}: ${effectOf(rule)} until ${endInWords(rule.until, nowMs)}. ${shownNote(note)}`,
+          )
+        },
+        conclude: (lifted) =>
+          lifted.length > 0
+            ? { says: `Done. The ${shown} is over.`, json: { lifted: lifted.map(ruleJson) } }
+            : {
+                exit: EXIT.refused,
+                says: `There is no ${shown}. tollgate rules lists all rules.`,
+                json: { lifted: [] },
+              },
+      })
+    },
+  )
+  withChange(withNote(withSubject(command)))
+}
+
+export function addForgetPlan(shell: Shell): void {
+  const command = addCommand<ChangeFlags & SubjectFlags>(
+    shell,
+    {
+      usage: 'forget-plan <id>',
+      summary: "make all processes look up a customer's plan again",
+      about:
+        'Makes all processes ask planOf again for a customer, within about a second. Do it after its plan changed in your database.',
+      examples: [['forget-plan acme', 'after an upgrade of acme']],
+    },
+    async (context, id = '') => {
+      const shown = shownSubject(id)
+      return carryOut<void>(context, {
+        call: (limiter) => limiter.forgetPlan(withPlan(id, context.flags), { everywhere: true }),
+        announce: () => [`Makes all processes look up the plan of ${shown} again.`],
+        conclude: () => ({
+          says: `Done. The next request of ${shown} in each process asks for its plan, within about a second.`,
+          undo: 'There is nothing to undo.',
+          json: { forgotten: true },
+        }),
+      })
+    },
+  )
+  withChange(withSubject(command))
+}

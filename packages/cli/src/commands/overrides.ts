@@ -1,0 +1,160 @@
+import type { Rule } from '@tollgate/core'
+import { CommandError, EXIT, wrong } from '../errors.js'
+import { safeText } from '../output/safe-text.js'
+import { endInWords, numberInWords } from '../output/words.js'
+import { commandLine } from '../session/session.js'
+import { shownSubject, subjectOf, type SubjectFlags } from '../session/subject.js'
+import { replacedBy, wordsOf } from './blocks.js'
+import {
+  carryOut,
+  noteOf,
+  shownNote,
+  withChange,
+  withNote,
+  type ChangeFlags,
+  type NoteFlags,
+} from './change.js'
+import { addCommand, collected, withSubject, type Shell } from './command.js'
+import { needEnd, withEnd, type EndFlags } from './ends.js'
+import { addForgetPlan, addLift } from './lift.js'
+import { limitsInWords, ruleJson } from './rule-words.js'
+
+interface FactorFlags {
+  readonly factor?: string
+  readonly concurrentFactor?: string
+}
+
+type OverrideFlags = ChangeFlags &
+  NoteFlags &
+  SubjectFlags &
+  EndFlags &
+  FactorFlags & { readonly limit?: readonly string[]; readonly plan?: string }
+
+export function addOverrides(shell: Shell): void {
+  addOverride(shell)
+  addScale(shell)
+  addLift(shell)
+  addForgetPlan(shell)
+}
+
+/** @throws {CommandError} for a text that is no number. Core checks the range */
+function numberOf(option: string, given: string | undefined): number | undefined {
+  if (given === undefined) return undefined
+  if (/^\d+(\.\d+)?$|^\.\d+$/.test(given)) return Number(given)
+  throw wrong(option, given, 'a number from 0.001 to 1000, such as 2 or 0.5')
+}
+
+function factorsOf({ factor, concurrentFactor }: FactorFlags): Pick<Rule, 'factor' | 'concurrentFactor'> {
+  const [all, atATime] = [numberOf('--factor', factor), numberOf('--concurrent-factor', concurrentFactor)]
+  return {
+    ...(all !== undefined && { factor: all }),
+    ...(atATime !== undefined && { concurrentFactor: atATime }),
+  }
+}
+
+/** What an override gives, as the end of "Gives acme ...". */
+function gift({ limits, plan, factor, concurrentFactor }: Rule): string {
+  const base =
+    plan !== undefined
+      ? `the limits of the plan ${safeText(plan)}`
+      : limits === undefined
+        ? 'its limits'
+        : `the limits ${limitsInWords(limits)}`
+  const all = factor === undefined ? '' : ` times ${numberInWords(factor)}`
+  const atATime =
+    concurrentFactor === undefined
+      ? ''
+      : ` with ${numberInWords(concurrentFactor)} times as many requests at a time`
+  return `${base}${all}${atATime}`
+}
+
+function addOverride(shell: Shell): void {
+  const command = addCommand<OverrideFlags>(
+    shell,
+    {
+      usage: 'override <id>',
+      summary: 'give a customer other limits for a while',
+      about:
+        'Multiplies the limits of a customer, or replaces them, in all processes within about a second. What it has used still counts.',
+      examples: [
+        ['override acme --factor 2 --until 2027-01-29T18:00:00Z', 'twice its limits'],
+        ['override acme --limit 5000/min --limit 1000000/month --for 7d', 'these limits instead'],
+        ['override acme --plan pro --for 14d --reason trial', 'the limits of another plan'],
+      ],
+    },
+    async (context, id = '') => {
+      const { flags } = context
+      const { limit: limits, plan } = flags
+      const factors = factorsOf(flags)
+      if (!limits && plan === undefined && Object.keys(factors).length === 0)
+        throw new CommandError(
+          EXIT.usage,
+          'What should the customer get?',
+          'Pass --factor 2, --limit 5000/min or --plan pro.',
+        )
+      const given = {
+        ...factors,
+        ...(limits && {
+          limits: limits.length === 1 && limits[0] === 'unlimited' ? ('unlimited' as const) : limits,
+        }),
+        ...(plan !== undefined && { plan }),
+      }
+      const end = needEnd(flags)
+      const subject = subjectOf(id, flags)
+      const [shown, note] = [shownSubject(id), noteOf(flags)]
+      return carryOut<Rule>(context, {
+        ...(plan !== undefined && { plans: [plan] }),
+        call: (limiter) => limiter.override(subject, { ...given, ...end, ...note }),
+        announce: async (rule, session) => [
+          `Gives ${shown} ${gift(rule)} until ${endInWords(rule.until, session.nowMs)}. ${shownNote(note)}`,
+          ...(await replacedBy(session, 'override', subject)),
+        ],
+        conclude: (rule, { nowMs }) => ({
+          says: `Done. ${shown} has ${gift(rule)} until ${endInWords(rule.until, nowMs)}, in all processes within about a second.`,
+          undo: commandLine(flags, 'lift', 'override', ...wordsOf(id, flags)),
+          json: { rule: ruleJson(rule) },
+        }),
+      })
+    },
+  )
+  command
+    .option('--factor <number>', 'what its limits are multiplied by, from 0.001 to 1000')
+    .option('--concurrent-factor <number>', "the same for limits such as '5 concurrent'")
+    .option('--limit <limit>', 'a limit instead of those of its plan; repeat it for several', collected)
+    .option('--plan <name>', 'the plan whose limits it gets')
+  withChange(withNote(withEnd(withSubject(command))))
+}
+
+function addScale(shell: Shell): void {
+  const command = addCommand<ChangeFlags & NoteFlags & EndFlags & Pick<FactorFlags, 'concurrentFactor'>>(
+    shell,
+    {
+      usage: 'scale <plan> <factor>',
+      summary: 'multiply the limits of a plan for a while, for all its customers',
+      examples: [
+        ["scale free 0.5 --for 1h --reason 'incident 4711'", 'half of the limits of the plan free'],
+        ['scale pro 2 --until 2027-01-29T18:00:00Z', 'twice those of pro'],
+      ],
+    },
+    async (context, plan = '', given) => {
+      const { flags } = context
+      const { factor = 0, ...more } = factorsOf({ ...flags, factor: given as string })
+      const end = needEnd(flags)
+      const [shown, note] = [safeText(plan), noteOf(flags)]
+      return carryOut<Rule>(context, {
+        plans: [plan],
+        call: (limiter) => limiter.scale(plan, factor, { ...more, ...end, ...note }),
+        announce: ({ until }, { nowMs }) => [
+          `Multiplies all limits of the plan ${shown} by ${numberInWords(factor)} until ${endInWords(until, nowMs)}, for all its customers. ${shownNote(note)}`,
+        ],
+        conclude: (rule, { nowMs }) => ({
+          says: `Done. The limits of the plan ${shown} are multiplied by ${numberInWords(factor)} until ${endInWords(rule.until, nowMs)}.`,
+          undo: commandLine(flags, 'lift', 'scale', plan),
+          json: { rule: ruleJson(rule) },
+        }),
+      })
+    },
+  )
+  command.option('--concurrent-factor <number>', "the same for limits such as '5 concurrent'")
+  withChange(withNote(withEnd(command)))
+}

@@ -1,0 +1,62 @@
+import type { Host } from '../host.js'
+import { tableOf, wrapped, type Cell, type Column, type Paint, type Style } from './table.js'
+
+const CODES: Readonly<Record<Style, number>> = { strong: 1, faint: 2, good: 32, bad: 31, odd: 33 }
+
+/** Lines longer than that are hard to read, however wide the terminal. */
+const WIDEST = 120
+
+/** What a command says: text for people, or with `--json` one JSON value for programs. */
+export class Output {
+  readonly isJson: boolean
+  /** Of the terminal, in characters; undefined in a pipe. */
+  readonly width: number | undefined
+  readonly #host: Host
+  readonly #isPainted: boolean
+
+  constructor(host: Host, isJson: boolean) {
+    const { stdout, env } = host
+    this.#host = host
+    this.isJson = isJson
+    this.width = stdout.isTTY ? Math.max(40, Math.min(stdout.columns ?? 80, WIDEST)) : undefined
+    this.#isPainted = stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
+  }
+
+  readonly paint: Paint = (style, text) =>
+    this.#isPainted && text !== '' ? `\u001b[${CODES[style]}m${text}\u001b[0m` : text
+
+  /** A line for people. With `--json` there is none. */
+  line(text = ''): void {
+    if (!this.isJson) this.#host.stdout.write(`${text}\n`)
+  }
+
+  /** Sentences for people, in lines that fit. */
+  say(text: string, indent = ''): void {
+    const lines = this.width === undefined ? [text] : wrapped(text, this.width - indent.length)
+    for (const line of lines) this.line(indent + line)
+  }
+
+  /** Sentences that belong to no answer, such as an announcement. With `--json` they go to stderr, so that stdout is one value. */
+  note(text: string): void {
+    if (this.isJson) this.#host.stderr.write(`${text}\n`)
+    else this.say(text)
+  }
+
+  table(columns: readonly Column[], rows: readonly (readonly Cell[])[]): void {
+    for (const line of tableOf(columns, rows, this)) this.line(line)
+  }
+
+  /** The answer for programs. Without `--json` there is none. */
+  json(value: unknown): void {
+    if (this.isJson) this.#host.stdout.write(`${escaped(JSON.stringify(value, undefined, 2))}\n`)
+  }
+}
+
+/** JSON leaves some signs as they are that a terminal obeys, or that turn the direction of text. */
+function escaped(json: string): string {
+  return json.replace(/[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) =>
+    [...Array(sign.length).keys()]
+      .map((i) => `\\u${sign.charCodeAt(i).toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
+}

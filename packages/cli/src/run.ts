@@ -1,0 +1,98 @@
+import { Command, CommanderError } from 'commander'
+import { addBookings } from './commands/bookings.js'
+import { addCheck } from './commands/check.js'
+import { addDoctor } from './commands/doctor/doctor.js'
+import { addOverrides } from './commands/overrides.js'
+import { addBlocks } from './commands/blocks.js'
+import { addRules } from './commands/rules.js'
+import { addShow } from './commands/show.js'
+import { addWhy } from './commands/why.js'
+import type { Shell } from './commands/command.js'
+import { EXIT, toCommandError, type CommandError, type ExitCode } from './errors.js'
+import type { Host } from './host.js'
+import { Output } from './output/output.js'
+import { safeLine } from './output/safe-text.js'
+
+const AFTER = `
+Environment:
+  REDIS_URL                redis://USER:PASSWORD@HOST:PORT, or rediss:// with TLS
+  REDIS_PASSWORD           the password, if it is not in the URL
+  REDIS_SENTINEL_PASSWORD  the password of the sentinels
+  TOLLGATE_SECRET          the secret of denialReferences, for why
+  TOLLGATE_HASH_IDS        the secret hashIds of the limiter, if it has one
+  NO_COLOR                 no colors
+
+Exit codes:
+  0  done
+  1  refused, not found, or a check failed
+  2  wrong usage or input
+  3  Redis cannot be reached, or refuses this user
+
+Examples:
+  tollgate show acme --plan pro              # what acme has used, and what holds for it
+  tollgate block acme --for 1h --reason abuse
+  tollgate doctor                            # is this Redis set up right?
+
+tollgate COMMAND --help has the options and examples of a command.`
+
+/**
+ * Runs one command line.
+ *
+ * @param args without the names of the program and of Node
+ * @returns what the process should end with: 0 done, 1 refused or not found, 2 wrong usage, 3 the store cannot be reached or refuses the
+ *          user. It never rejects
+ */
+export async function run(args: readonly string[], host: Host): Promise<number> {
+  let exit: ExitCode = EXIT.done
+  const program = programFor(host, (code) => (exit = code))
+  try {
+    await program.parseAsync([...args], { from: 'user' })
+    return exit
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+    return report(toCommandError(error), host, args.includes('--json'))
+  }
+}
+
+function programFor(host: Host, end: Shell['end']): Command {
+  const { stdout, stderr } = host
+  const widthOf = (stream: Host['stdout']): number => Math.min(stream.columns ?? 100, 110)
+  const program = new Command('tollgate')
+    .description(
+      'Shows and changes what the rate limiter Tollgate does for customers, in a Redis that is running.',
+    )
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+      outputError: (text, write) => write(`${safeLine(text.trim())}\n`),
+      getOutHelpWidth: () => widthOf(stdout),
+      getErrHelpWidth: () => widthOf(stderr),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .showHelpAfterError('Add --help to see how it is used.')
+    .addHelpText('after', AFTER)
+  const shell = { host, program, end }
+  program.commandsGroup('Look:')
+  addShow(shell)
+  addRules(shell)
+  addWhy(shell)
+  program.commandsGroup('Change what holds:')
+  addBlocks(shell)
+  addOverrides(shell)
+  program.commandsGroup('Book units:')
+  addBookings(shell)
+  program.commandsGroup('Check:')
+  addCheck(shell)
+  addDoctor(shell)
+  return program
+}
+
+function report({ message, hint, exit }: CommandError, host: Host, isJson: boolean): ExitCode {
+  if (isJson) new Output(host, true).json({ error: { exit, message, ...(hint !== undefined && { hint }) } })
+  else host.stderr.write(`${message}\n${hint === undefined ? '' : `${hint}\n`}`)
+  return exit
+}

@@ -1,0 +1,30 @@
+import { subjectForIp, type Subject } from '@tollgate/core'
+import { CommandError, EXIT } from '../errors.js'
+import { safeText } from '../output/safe-text.js'
+
+export interface SubjectFlags {
+  /** The argument is a client's address. */
+  readonly ip?: boolean
+  /** The argument is an id, also if a `*` is at its end. */
+  readonly exact?: boolean
+}
+
+/** Whom an argument means: as the calls of a limiter take it. */
+export function subjectOf(given: string, { ip = false, exact = false }: SubjectFlags): Subject | string {
+  if (given === '')
+    throw new CommandError(EXIT.usage, 'ID: it is empty. Pass the id that the application counts by.')
+  if (ip) return subjectForIp(given)
+  return exact ? { id: given } : given
+}
+
+/** The same with the plan, for calls that are about one subject. */
+export function withPlan(given: string, flags: SubjectFlags & { readonly plan?: string }): Subject {
+  const subject = subjectOf(given, flags)
+  const one = typeof subject === 'string' ? { id: subject } : subject
+  return flags.plan === undefined ? one : { ...one, plan: flags.plan }
+}
+
+/** For people: safe, and short. */
+export function shownSubject(given: string): string {
+  return safeText(given)
+}
