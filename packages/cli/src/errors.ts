@@ -51,7 +51,8 @@ const OPTIONS: readonly string[] = [
 export function toCommandError(thrown: unknown): CommandError {
   if (thrown instanceof CommandError) return thrown
   const { code, message, path } = (thrown ?? {}) as Partial<Error> & { code?: unknown; path?: unknown }
-  const text = safeText(String(message ?? thrown), 600)
+  // Core speaks to programmers, who can also pass a Date.
+  const text = safeText(String(message ?? thrown), 600).replace(/ or a Date$/, '')
   if (typeof code !== 'string' || !Object.hasOwn(EXIT_OF, code))
     return new CommandError(EXIT.refused, `This failed unexpectedly: ${text}`)
   const said = typeof path === 'string' && OPTIONS.includes(path) ? `--${dashed(text)}` : text

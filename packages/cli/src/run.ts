@@ -11,7 +11,7 @@ import type { Shell } from './commands/command.js'
 import { EXIT, toCommandError, type CommandError, type ExitCode } from './errors.js'
 import type { Host } from './host.js'
 import { Output } from './output/output.js'
-import { safeLine } from './output/safe-text.js'
+import { safeLine, safeText } from './output/safe-text.js'
 
 const AFTER = `
 Environment:
@@ -67,7 +67,7 @@ function programFor(host: Host, end: Shell['end']): Command {
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
-      outputError: (text, write) => write(`${safeLine(text.trim())}\n`),
+      outputError: (text, write) => write(`${errorLines(text)}\n`),
       getOutHelpWidth: () => widthOf(stdout),
       getErrHelpWidth: () => widthOf(stderr),
       getOutHasColors: () => false,
@@ -95,4 +95,11 @@ function report({ message, hint, exit }: CommandError, host: Host, isJson: boole
   if (isJson) new Output(host, true).json({ error: { exit, message, ...(hint !== undefined && { hint }) } })
   else host.stderr.write(`${message}\n${hint === undefined ? '' : `${hint}\n`}`)
   return exit
+}
+
+/** Commander repeats what was typed, and asks in a line of its own whether something like it was meant. */
+function errorLines(text: string): string {
+  const [, said = '', question = ''] = /^(?:error: )?(.*?)(\n\(Did you mean .*)?\n?$/s.exec(text) ?? []
+  const sentence = safeText(said, 200)
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.${safeLine(question).replace('\\n', ' ')}`
 }

@@ -1,10 +1,10 @@
 import type { Booking, Limiter } from '@tollgate/core'
 import type { Command } from 'commander'
-import { EXIT, wrong } from '../errors.js'
+import { EXIT, wrong, type ExitCode } from '../errors.js'
 import { safeText } from '../output/safe-text.js'
 import { counted, endInWords, lengthInWords, numberInWords } from '../output/words.js'
-import { commandLine, needPlan, type Session } from '../session/session.js'
-import { shownSubject, subjectOf, withPlan, type SubjectFlags } from '../session/subject.js'
+import { commandLine, needItsPlan, type Context, type Session } from '../session/session.js'
+import { shownSubject, withPlan, type SubjectFlags } from '../session/subject.js'
 import { wordsOf } from './blocks.js'
 import { carryOut, withChange, type ChangeFlags, type Conclusion } from './change.js'
 import { addCommand, collected, withSubject, type Action, type Shell } from './command.js'
@@ -53,7 +53,7 @@ function book(kind: Kind): Action<BookingFlags> {
     const { flags } = context
     const call = (limiter: Limiter): Promise<Booking> => kind.call(limiter, id, flags)
     return carryOut<Booking>(context, {
-      check: (configuration) => needPlan(configuration, flags.plan),
+      check: (configuration) => needItsPlan(configuration, flags.plan),
       call,
       announce: (_, session) => [`${kind.says(id, flags, session)} Key: ${safeText(flags.key, 200)}.`],
       conclude: (booking) => concluded(booking, flags, kind.undo(id, flags)),
@@ -153,6 +153,29 @@ function addPenalize(shell: Shell): void {
 type ResetFlags = ChangeFlags &
   SubjectFlags & { readonly group?: readonly string[]; readonly stacked?: readonly string[] }
 
+async function reset(context: Context<ResetFlags>, id = ''): Promise<ExitCode> {
+  const { flags } = context
+  const { group = [], stacked = [] } = flags
+  const shown = shownSubject(id)
+  const scopes = [...group, ...stacked].map((one) => safeText(one)).join(', ')
+  return carryOut<boolean>(context, {
+    call: async (limiter) => {
+      for (const one of group) limiter.scope({ group: one })
+      // A limiter finds the counters of a stacked limit by its name. How much it allows does not matter here.
+      for (const one of stacked) limiter.scope({ stacked: { [one]: '1/s' } })
+      return limiter.reset(withPlan(id, flags))
+    },
+    announce: () => [
+      `Forgets all that ${shown} used of its plan${scopes === '' ? '' : ` and of ${scopes}`}, its top-ups, and the keys of its bookings.`,
+      ...(scopes === '' ? ['Groups and stacked limits stay: name them with --group and --stacked.'] : []),
+    ],
+    conclude: (wasAny) =>
+      wasAny
+        ? { says: `Done. ${shown} has used nothing.`, undo: 'This cannot be undone.', json: { reset: true } }
+        : { exit: EXIT.refused, says: `There was nothing to forget of ${shown}.`, json: { reset: false } },
+  })
+}
+
 function addReset(shell: Shell): void {
   const command = addCommand<ResetFlags>(
     shell,
@@ -163,43 +186,10 @@ function addReset(shell: Shell): void {
         'Forgets all that a customer used, its top-ups, and the keys of its bookings. Rules stay. Requests in flight keep their slots. To give a fresh quota of one limit only, use renew.',
       examples: [
         ['reset acme', 'the limits of its plan'],
-        [
-          'reset acme --group exports --stacked login',
-          'also what it used in this group and this stacked limit',
-        ],
+        ['reset acme --group exports --stacked login', 'also this group and this stacked limit'],
       ],
     },
-    async (context, id = '') => {
-      const { flags } = context
-      const { group = [], stacked = [] } = flags
-      const shown = shownSubject(id)
-      const scopes = [...group, ...stacked].map((one) => safeText(one)).join(', ')
-      const call = async (limiter: Limiter): Promise<boolean> => {
-        for (const one of group) limiter.scope({ group: one })
-        // A limiter finds the counters of a stacked limit by its name. How much it allows does not matter here.
-        for (const one of stacked) limiter.scope({ stacked: { [one]: '1/s' } })
-        return limiter.reset(subjectOf(id, { ...flags, exact: true }))
-      }
-      return carryOut<boolean>(context, {
-        call,
-        announce: () => [
-          `Forgets all that ${shown} used of its plan${scopes === '' ? '' : ` and of ${scopes}`}, its top-ups, and the keys of its bookings.`,
-          ...(scopes === '' ? ['Groups and stacked limits stay: name them with --group and --stacked.'] : []),
-        ],
-        conclude: (wasAny) =>
-          wasAny
-            ? {
-                says: `Done. ${shown} has used nothing.`,
-                undo: 'This cannot be undone.',
-                json: { reset: true },
-              }
-            : {
-                exit: EXIT.refused,
-                says: `There was nothing to forget of ${shown}.`,
-                json: { reset: false },
-              },
-      })
-    },
+    reset,
   )
   command
     .option('--group <name>', 'also the counters of this group; repeat it for several', collected)

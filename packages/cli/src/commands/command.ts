@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import type { ExitCode } from '../errors.js'
 import type { Host } from '../host.js'
 import { Output } from '../output/output.js'

@@ -1,7 +1,7 @@
 import type { Limiter, Rule } from '@tollgate/core'
-import { CommandError, EXIT } from '../errors.js'
-import { safeText } from '../output/safe-text.js'
+import { EXIT, wrong, type ExitCode } from '../errors.js'
 import { endInWords } from '../output/words.js'
+import type { Context } from '../session/session.js'
 import { shownSubject, subjectOf, withPlan, type SubjectFlags } from '../session/subject.js'
 import {
   carryOut,
@@ -38,6 +38,37 @@ async function findRules(
   return found
 }
 
+async function lift(context: Context<LiftFlags>, kind = '', of = ''): Promise<ExitCode> {
+  const { flags } = context
+  const wanted = KINDS.find((one) => one === kind)
+  if (!wanted) throw wrong('KIND', kind, 'block, override or scale')
+  const note = noteOf(flags)
+  const shown = `${wanted} of ${wanted === 'scale' ? 'the plan ' : ''}${shownSubject(of)}`
+  return carryOut<readonly Rule[]>(context, {
+    // In memory there are no rules: only the subject is checked there.
+    call: async (limiter) => {
+      const rules = await findRules(limiter, wanted, of, flags)
+      for (const rule of rules) await rule.lift(note)
+      return rules
+    },
+    announce: async (_, { limiter, nowMs }) => {
+      const rules = await findRules(limiter, wanted, of, flags)
+      return rules.map(
+        (rule) =>
+          `Ends the ${shown}: ${effectOf(rule)} until ${endInWords(rule.until, nowMs)}. ${shownNote(note)}`,
+      )
+    },
+    conclude: (lifted) =>
+      lifted.length > 0
+        ? { says: `Done. The ${shown} is over.`, json: { lifted: lifted.map(ruleJson) } }
+        : {
+            exit: EXIT.refused,
+            says: `There is no ${shown}. tollgate rules lists all rules.`,
+            json: { lifted: [] },
+          },
+  })
+}
+
 export function addLift(shell: Shell): void {
   const command = addCommand<LiftFlags>(
     shell,
@@ -50,42 +81,7 @@ export function addLift(shell: Shell): void {
         ['lift scale free --reason over', 'the plan free has its limits again'],
       ],
     },
-    async (context, kind = '', of = '') => {
-      const { flags } = context
-      const wanted = KINDS.find((one) => one === kind)
-      if (!wanted)
-        throw new CommandError(
-          EXIT.usage,
-          `There is no rule of the kind '${safeText(kind)}': write block, override or scale.`,
-        )
-      const note = noteOf(flags)
-      const shown = `${wanted} of ${wanted === 'scale' ? 'the plan ' : ''}${shownSubject(of)}`
-      let rules: readonly Rule[] = []
-      return carryOut<readonly Rule[]>(context, {
-        // In memory there are no rules: only the subject is checked there.
-        call: async (limiter) => {
-          const lifted = await findRules(limiter, wanted, of, flags)
-          for (const rule of lifted) await rule.lift(note)
-          return lifted
-        },
-        announce: async (_, { limiter, nowMs }) => {
-          rules = await findRules(limiter, wanted, of, flags)
-          if (rules.length === 0) return []
-          return rules.map(
-            (rule) =>
-              `Ends the ${shown}: ${effectOf(rule)} until ${endInWords(rule.until, nowMs)}. ${shownNote(note)}`,
-          )
-        },
-        conclude: (lifted) =>
-          lifted.length > 0
-            ? { says: `Done. The ${shown} is over.`, json: { lifted: lifted.map(ruleJson) } }
-            : {
-                exit: EXIT.refused,
-                says: `There is no ${shown}. tollgate rules lists all rules.`,
-                json: { lifted: [] },
-              },
-      })
-    },
+    lift,
   )
   withChange(withNote(withSubject(command)))
 }

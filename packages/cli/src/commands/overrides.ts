@@ -1,8 +1,8 @@
 import type { Rule } from '@tollgate/core'
-import { CommandError, EXIT, wrong } from '../errors.js'
+import { CommandError, EXIT, wrong, type ExitCode } from '../errors.js'
 import { safeText } from '../output/safe-text.js'
 import { endInWords, numberInWords } from '../output/words.js'
-import { commandLine } from '../session/session.js'
+import { commandLine, type Context } from '../session/session.js'
 import { shownSubject, subjectOf, type SubjectFlags } from '../session/subject.js'
 import { replacedBy, wordsOf } from './blocks.js'
 import {
@@ -68,6 +68,36 @@ function gift({ limits, plan, factor, concurrentFactor }: Rule): string {
   return `${base}${all}${atATime}`
 }
 
+/** What the options give, as core takes it. */
+function givenBy(flags: OverrideFlags): Pick<Rule, 'factor' | 'concurrentFactor' | 'plan' | 'limits'> {
+  const { limit, plan } = flags
+  const limits = limit?.length === 1 && limit[0] === 'unlimited' ? 'unlimited' : limit
+  const given = { ...factorsOf(flags), ...(limits && { limits }), ...(plan !== undefined && { plan }) }
+  if (Object.keys(given).length > 0) return given
+  const hint = 'Pass --factor 2, --limit 5000/min or --plan pro.'
+  throw new CommandError(EXIT.usage, 'It is not said what the customer gets.', hint)
+}
+
+async function override(context: Context<OverrideFlags>, id = ''): Promise<ExitCode> {
+  const { flags } = context
+  const [given, end] = [givenBy(flags), needEnd(flags)]
+  const subject = subjectOf(id, flags)
+  const [shown, note] = [shownSubject(id), noteOf(flags)]
+  return carryOut<Rule>(context, {
+    ...(flags.plan !== undefined && { plans: [flags.plan] }),
+    call: (limiter) => limiter.override(subject, { ...given, ...end, ...note }),
+    announce: async (rule, session) => [
+      `Gives ${shown} ${gift(rule)} until ${endInWords(rule.until, session.nowMs)}. ${shownNote(note)}`,
+      ...(await replacedBy(session, 'override', subject)),
+    ],
+    conclude: (rule, { nowMs }) => ({
+      says: `Done. ${shown} has ${gift(rule)} until ${endInWords(rule.until, nowMs)}, in all processes within about a second.`,
+      undo: commandLine(flags, 'lift', 'override', ...wordsOf(id, flags)),
+      json: { rule: ruleJson(rule) },
+    }),
+  })
+}
+
 function addOverride(shell: Shell): void {
   const command = addCommand<OverrideFlags>(
     shell,
@@ -82,40 +112,7 @@ function addOverride(shell: Shell): void {
         ['override acme --plan pro --for 14d --reason trial', 'the limits of another plan'],
       ],
     },
-    async (context, id = '') => {
-      const { flags } = context
-      const { limit: limits, plan } = flags
-      const factors = factorsOf(flags)
-      if (!limits && plan === undefined && Object.keys(factors).length === 0)
-        throw new CommandError(
-          EXIT.usage,
-          'What should the customer get?',
-          'Pass --factor 2, --limit 5000/min or --plan pro.',
-        )
-      const given = {
-        ...factors,
-        ...(limits && {
-          limits: limits.length === 1 && limits[0] === 'unlimited' ? ('unlimited' as const) : limits,
-        }),
-        ...(plan !== undefined && { plan }),
-      }
-      const end = needEnd(flags)
-      const subject = subjectOf(id, flags)
-      const [shown, note] = [shownSubject(id), noteOf(flags)]
-      return carryOut<Rule>(context, {
-        ...(plan !== undefined && { plans: [plan] }),
-        call: (limiter) => limiter.override(subject, { ...given, ...end, ...note }),
-        announce: async (rule, session) => [
-          `Gives ${shown} ${gift(rule)} until ${endInWords(rule.until, session.nowMs)}. ${shownNote(note)}`,
-          ...(await replacedBy(session, 'override', subject)),
-        ],
-        conclude: (rule, { nowMs }) => ({
-          says: `Done. ${shown} has ${gift(rule)} until ${endInWords(rule.until, nowMs)}, in all processes within about a second.`,
-          undo: commandLine(flags, 'lift', 'override', ...wordsOf(id, flags)),
-          json: { rule: ruleJson(rule) },
-        }),
-      })
-    },
+    override,
   )
   command
     .option('--factor <number>', 'what its limits are multiplied by, from 0.001 to 1000')

@@ -1,5 +1,6 @@
 import { createLimiter, type Rule, type Store, type Subject, type Usage } from '@tollgate/core'
 import { internalsOf } from '@tollgate/core/adapter'
+import type { RuleEntry, RuleList, RulesCall, RulesReply } from '@tollgate/core/store'
 import { EXIT } from '../errors.js'
 import type { Output } from '../output/output.js'
 import { safeText } from '../output/safe-text.js'
@@ -43,11 +44,14 @@ export function addShow(shell: Shell): void {
       const { flags, out } = context
       const configuration = await configure(context)
       needPlan(configuration, flags.plan)
-      const subject = withPlan(id, { ...flags, exact: true })
+      const subject = asSubject(withPlan(id, flags))
       return withSession(context, configuration, async (session) => {
         const seen = await see(session, subject)
         out.json(toJson(seen))
-        if (!out.isJson) print(out, id, seen)
+        const { options } = session
+        const isGuess =
+          flags.plan === undefined && !options.planOf && Object.keys(options.plans ?? {}).length > 1
+        if (!out.isJson) print(out, id, seen, isGuess)
         return EXIT.done
       })
     },
@@ -55,14 +59,19 @@ export function addShow(shell: Shell): void {
   withConnection(withSubject(command.option('--plan <name>', "the customer's plan")))
 }
 
+/** An id that ends with `*` is an id here, and no beginning of ids. */
+function asSubject(given: Subject | string): Subject {
+  return typeof given === 'string' ? { id: given } : given
+}
+
 async function see(session: Session, subject: Subject): Promise<Seen> {
   const { limiter } = session
   const rules: Rule[] = []
   for await (const rule of limiter.rules({ of: subject })) rules.push(rule)
   const blockedBy = rules.find(({ kind, level }) => kind === 'block' && level === undefined)
-  // A rule that blocks a customer answers before its limits are asked. So they are asked where no rule is known.
+  // A rule that blocks a customer answers before its limits are asked. So they are asked where no rule blocks.
   const look = await (blockedBy
-    ? lookBehindRules(session, subject)
+    ? lookBehindBlock(session, subject)
     : internalsOf(limiter).look(limiter, [subject]))
   for await (const rule of limiter.rules())
     if (rule.kind === 'scale' && rule.of === look.decision.plan) rules.push(rule)
@@ -85,24 +94,38 @@ function ifNoWindows(error: unknown): undefined {
   throw error
 }
 
-async function lookBehindRules({ options, store }: Session, subject: Subject): Promise<Look> {
-  const limiter = createLimiter({ ...options, store: withoutRules(store) })
+async function lookBehindBlock({ options, store }: Session, subject: Subject): Promise<Look> {
+  const limiter = createLimiter({ ...options, store: withoutBlocks(store) })
   try {
+    // Until the rules are read once, a limiter knows no override.
+    await limiter.rules()[Symbol.asyncIterator]().next()
     return await internalsOf(limiter).look(limiter, [subject])
   } finally {
     await limiter.close()
   }
 }
 
-/** The same store, which keeps no rules. */
-function withoutRules(store: Store): Store {
+/** The same store, where no rule blocks. What it is asked changes nothing, and it stays open. */
+function withoutBlocks(store: Store): Store {
+  // A store of its own for core, or both would share what is known of the rules.
+  const space = {}
+  const rules = store.rules && { sync: (call: RulesCall) => readWithoutBlocks(store.rules as RuleList, call) }
   return new Proxy(store, {
     get(target, name) {
-      if (name === 'rules' || name === 'close') return undefined
+      if (name === 'space') return space
+      if (name === 'rules') return rules
+      if (name === 'close') return undefined
       const value: unknown = Reflect.get(target, name)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
+}
+
+async function readWithoutBlocks(rules: RuleList, { known }: RulesCall): Promise<RulesReply> {
+  const reply = await rules.sync({ known, changes: [], restored: [] })
+  const isBlock = ({ text }: RuleEntry): boolean => text.includes('"kind":"block"')
+  // An entry without a text is a rule that was lifted.
+  return { ...reply, entries: reply.entries.map((one) => (isBlock(one) ? { ...one, text: '' } : one)) }
 }
 
 function toJson({ subject, look, usage, rules, blockedBy }: Seen): unknown {
@@ -122,10 +145,12 @@ function toJson({ subject, look, usage, rules, blockedBy }: Seen): unknown {
   }
 }
 
-function print(out: Output, id: string, seen: Seen): void {
+/** @param isGuess whether the plan is only the default plan */
+function print(out: Output, id: string, seen: Seen, isGuess: boolean): void {
   const { look, usage, rules, blockedBy } = seen
   const { decision, limits, atMs } = look
-  const plan = decision.plan === '' ? '' : ` on the plan ${safeText(decision.plan)}`
+  const plan =
+    decision.plan === '' ? '' : ` on the ${isGuess ? 'default ' : ''}plan ${safeText(decision.plan)}`
   out.say(`${out.paint('strong', shownSubject(id))}${plan}, at ${timeInWords(new Date(atMs), atMs)}`)
   out.line()
   const blockedUntil = blockedBy?.until ?? decision.block?.until
@@ -136,8 +161,7 @@ function print(out: Output, id: string, seen: Seen): void {
   if (limits.length === 0) {
     if (decision.reason !== 'blocked') out.line('Its plan has no limits.')
   } else {
-    const rows = limits.map((limit) => cellsOf(limit, atMs))
-    out.table(LIMIT_COLUMNS, rows)
+    out.table(LIMIT_COLUMNS, limits.map(cellsOf))
   }
   const told = usage.flatMap((one) => windowsOf(one, atMs))
   if (told.length > 0) {
@@ -163,13 +187,12 @@ const LIMIT_COLUMNS = [
   { title: 'MORE IN', align: 'right' },
 ] as const
 
-function cellsOf(limit: Limit, atMs: number): readonly Cell[] {
+function cellsOf(limit: Limit): readonly Cell[] {
   const { name, quota, quotaUnit, windowMs, used, remaining, resetMs, over, toppedUp } = limit
   const share = used / Math.max(quota, used + remaining - (toppedUp ?? 0), 1)
   const isUsedUp = remaining === 0 && over === undefined
   const style = isUsedUp ? 'bad' : share >= 0.8 ? 'odd' : 'good'
   const left = numberInWords(remaining)
-  void atMs
   return [
     safeText(name, 40),
     quotaInWords(quota, windowMs),

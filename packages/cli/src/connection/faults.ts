@@ -151,11 +151,11 @@ function textOf(thrown: unknown): string {
   const parts: string[] = []
   for (let one = thrown, depth = 0; one && depth < 5; depth += 1) {
     const { message, code, lastNodeError, cause, errors } = one as Error & {
-      readonly code?: unknown
+      readonly code?: string
       readonly lastNodeError?: unknown
       readonly errors?: readonly unknown[]
     }
-    parts.push(String(code ?? ''), String(message ?? one))
+    parts.push(code ?? '', message ?? (typeof one === 'string' ? one : ''))
     one = lastNodeError ?? cause ?? errors?.[0]
   }
   return parts.join(' ')

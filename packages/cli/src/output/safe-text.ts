@@ -15,11 +15,13 @@ export function safeText(text: string, longest: number = LONGEST): string {
   // Only the ends can be shown, so only they are read: an id can have a megabyte.
   const isHuge = text.length > 4 * longest
   const head = escaped(isHuge ? text.slice(0, 2 * longest) : text)
-  if (!isHuge && length(head) <= longest) return head
+  if (!isHuge && signsIn(head).length <= longest) return head
   const tail = isHuge ? escaped(text.slice(-2 * longest)) : head
   const room = longest - 1
   const begin = Math.ceil(room / 2)
-  return `${[...head].slice(0, begin).join('')}…${[...tail].slice(begin - room).join('')}`
+  return `${signsIn(head).slice(0, begin).join('')}…${signsIn(tail)
+    .slice(begin - room)
+    .join('')}`
 }
 
 /** The same for a text of several sentences, whole. */
@@ -27,8 +29,11 @@ export function safeLine(text: string): string {
   return escaped(text)
 }
 
-function length(text: string): number {
-  return [...text].length
+const SEGMENTER = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** The signs that a reader sees, such as a letter with its accents. */
+export function signsIn(text: string): readonly string[] {
+  return Array.from(SEGMENTER.segment(text), ({ segment }) => segment)
 }
 
 function escaped(text: string): string {

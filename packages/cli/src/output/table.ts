@@ -1,4 +1,4 @@
-import { widthOf } from './safe-text.js'
+import { signsIn, widthOf } from './safe-text.js'
 
 /** How a text stands out on a terminal. What it says never depends on that. */
 export type Style = 'strong' | 'faint' | 'good' | 'bad' | 'odd'
@@ -89,7 +89,7 @@ function linesIn(text: string, width: number, narrow: Column['narrow']): string[
 
 /** Cuts a text in the middle. Wide characters take two columns each. */
 function cut(text: string, width: number): string {
-  const signs = [...text]
+  const signs = signsIn(text)
   for (let kept = Math.min(width - 1, signs.length - 1); kept > 0; kept -= 1) {
     const begin = Math.ceil(kept / 2)
     const one = `${signs.slice(0, begin).join('')}…${signs.slice(signs.length - kept + begin).join('')}`

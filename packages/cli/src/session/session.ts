@@ -36,6 +36,23 @@ export interface Configuration {
   rehearse<T>(work: (limiter: Limiter) => Promise<T>, nowMs?: number): Promise<T>
 }
 
+/**
+ * For bookings, where the wrong plan would mean another limit.
+ *
+ * @throws {CommandError} when neither the operator nor the file says the plan of a customer
+ */
+export function needItsPlan(configuration: Configuration, plan: string | undefined): void {
+  const { options, shown } = needPlan(configuration, plan)
+  const names = Object.keys(options.plans ?? {})
+  if (plan !== undefined || options.planOf || names.length < 2) return
+  const list = names.map((one) => safeText(one)).join(', ')
+  throw new CommandError(
+    EXIT.usage,
+    `Which plan is it? ${shown} has several: ${list}.`,
+    'Pass --plan NAME, as the application does with each request.',
+  )
+}
+
 /** A connection to the application's Redis. */
 export interface Session extends Configuration {
   readonly client: Client
@@ -66,6 +83,8 @@ export async function configure(
     ...(hashIds !== undefined && { hashIds }),
     ...(flags.name !== undefined && { name: flags.name }),
     ...{ warnings: false, denials: false, deadlineMs: PATIENCE_MS },
+    // Otherwise the processes of the application would share their limits with this one while Redis is silent.
+    local: { ...file?.options.local, instances: 1 },
   }
   const rehearse: Configuration['rehearse'] = (work, nowMs = Date.now()) => inMemory(options, nowMs, work)
   await rehearse(async () => {})
@@ -76,6 +95,7 @@ export async function configure(
  * Without a file nobody knows the limits of a plan.
  *
  * @param plan that the operator named
+ * @returns the file
  * @throws {CommandError} when there is no file, or no such plan in it
  */
 export function needPlan({ file }: Configuration, plan: string | undefined): PlansFile {

@@ -17,11 +17,11 @@ export function subjectOf(given: string, { ip = false, exact = false }: SubjectF
   return exact ? { id: given } : given
 }
 
-/** The same with the plan, for calls that are about one subject. */
-export function withPlan(given: string, flags: SubjectFlags & { readonly plan?: string }): Subject {
-  const subject = subjectOf(given, flags)
-  const one = typeof subject === 'string' ? { id: subject } : subject
-  return flags.plan === undefined ? one : { ...one, plan: flags.plan }
+/** The same with the plan, for calls that are about one subject. An id alone stays one, so that core refuses it where it says no plan. */
+export function withPlan(given: string, flags: SubjectFlags & { readonly plan?: string }): Subject | string {
+  const subject = subjectOf(given, { ...flags, exact: false })
+  if (flags.plan === undefined) return subject
+  return { ...(typeof subject === 'string' ? { id: subject } : subject), plan: flags.plan }
 }
 
 /** For people: safe, and short. */
