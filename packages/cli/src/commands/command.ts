@@ -44,8 +44,8 @@ export function addCommand<Flags extends SharedFlags>(
     const flags = command.opts<Flags>()
     end(await action({ host, flags, out: new Output(host, flags.json === true) }, ...args))
   })
-  const width = Math.max(...examples.map(([line]) => line.length))
-  const lines = examples.map(([line, what]) => `  tollgate ${line.padEnd(width)}  # ${what}`)
+  // Each with its comment above: beside it, it would not fit into 80 columns.
+  const lines = examples.map(([line, what]) => `  # ${what}\n  tollgate ${line}`)
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
   return command
 }

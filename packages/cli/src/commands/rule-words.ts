@@ -30,11 +30,14 @@ export function ruleJson(rule: Rule): Readonly<Record<string, unknown>> {
 /** The cells of a rule in a table: RULE, OF, UNTIL, LEFT, BY, REASON. */
 export function ruleCells(rule: Rule, nowMs: number): readonly string[] {
   const { until, by, reason } = rule
+  const leftMs = Math.max(0, until.getTime() - nowMs)
+  const end = timeInWords(until, nowMs).replace(/ UTC$/, '')
   return [
     effectOf(rule),
     safeText(rule.of),
-    timeInWords(until, nowMs).replace(/ UTC$/, ''),
-    lengthInWords(Math.max(0, until.getTime() - nowMs)),
+    // Seconds matter only to who waits for the end.
+    leftMs > 3_600_000 ? end.replace(/(\d:\d\d):\d\d$/, '$1') : end,
+    lengthInWords(leftMs),
     rule.level === undefined ? safeText(by ?? '', 40) : 'itself',
     safeText(reason ?? '', 200),
   ]

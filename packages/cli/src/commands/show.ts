@@ -163,7 +163,11 @@ function print(out: Output, id: string, seen: Seen, isGuess: boolean): void {
   } else {
     out.table(LIMIT_COLUMNS, limits.map(cellsOf))
   }
-  const told = usage.flatMap((one) => windowsOf(one, atMs))
+  // What is billed by the window. For others, the table above says the same.
+  const billed = usage.filter(
+    ({ limit, closed }) => closed || limits.some(({ name, over }) => name === limit && over !== undefined),
+  )
+  const told = billed.flatMap((one) => windowsOf(one, atMs))
   if (told.length > 0) {
     out.line()
     out.table(WINDOW_COLUMNS, told)

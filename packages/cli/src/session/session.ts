@@ -77,9 +77,7 @@ export async function configure(
   const secrets = { variable: 'TOLLGATE_HASH_IDS', option: '--hash-ids-file', file: flags.hashIdsFile }
   const [hashIds] = readSecrets(secrets, host)
   const options: LimiterOptions = {
-    ...(file?.options ?? {
-      plans: Object.fromEntries(['default', ...named].map((one) => [one, 'unlimited'])),
-    }),
+    ...(file?.options ?? withoutFile(named)),
     ...(hashIds !== undefined && { hashIds }),
     ...(flags.name !== undefined && { name: flags.name }),
     ...{ warnings: false, denials: false, deadlineMs: PATIENCE_MS },
@@ -89,6 +87,12 @@ export async function configure(
   const rehearse: Configuration['rehearse'] = (work, nowMs = Date.now()) => inMemory(options, nowMs, work)
   await rehearse(async () => {})
   return { file, options, address, rehearse }
+}
+
+/** Plans for commands that need none: a limiter has at least one with limits. */
+function withoutFile(named: readonly string[]): LimiterOptions {
+  const plans = Object.fromEntries(named.map((name) => [name, 'unlimited' as const]))
+  return { plans: { ...plans, default: '1/s' }, defaultPlan: 'default' }
 }
 
 /**
