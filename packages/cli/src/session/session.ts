@@ -143,6 +143,9 @@ export async function withSession<T>(
     const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     return await work({ ...configuration, client, limiter, store, nowMs })
   } catch (error) {
+    // Where Redis refuses the calls for rules, core goes on without them, and says only that the list did not answer.
+    if (limiter.health().rules === 'off' && isOfStore(error))
+      throw connectionError(new Error('NOPERM'), address)
     throw explained(error, address)
   } finally {
     await limiter.close()
@@ -163,13 +166,16 @@ function storeOf(client: Client, { prefix, shards }: SharedFlags): Store {
   }
 }
 
+function isOfStore(error: unknown): boolean {
+  return toCommandError(error).exit === EXIT.store
+}
+
 /** For a store that fails, what that means here: core's words are for the code of an application. */
 function explained(error: unknown, address: Address): unknown {
-  const known = toCommandError(error)
-  if (error instanceof CommandError || known.exit !== EXIT.store) return error
+  if (error instanceof CommandError || !isOfStore(error)) return error
   const { reason, cause } = error as { readonly reason?: string; readonly cause?: unknown }
   const fault = faultOf(reason === 'timeout' ? new Error('it did not answer') : (cause ?? error), address)
-  return fault.kind === 'other' ? known : new CommandError(EXIT.store, fault.says, fault.hint)
+  return fault.kind === 'other' ? error : new CommandError(EXIT.store, fault.says, fault.hint)
 }
 
 const REPEATED: readonly (readonly [keyof SharedFlags, string])[] = [

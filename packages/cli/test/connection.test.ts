@@ -1,0 +1,394 @@
+// What an operator meets if the connection, the login, the rights or the kind of server are not right.
+import { createServer, type Server } from 'node:net'
+import {
+  deployCluster,
+  deployOne,
+  freePort,
+  startSentinel,
+  startTlsRedis,
+  testPrefix,
+  testRedisUrl,
+  type Deployment,
+} from '@tollgate/testing'
+import { folderWith, tollgate, type Ended } from './command-line.ts'
+
+const PASSWORD = 'p@ss:word/1'
+const RULES = [
+  'hget',
+  'hset',
+  'hdel',
+  'pexpire',
+  'zadd',
+  'zcard',
+  'zrange',
+  'zrem',
+  'zremrangebyrank',
+  'zremrangebyscore',
+  'zscore',
+]
+
+let one: Deployment
+let cluster: Deployment
+const servers: Server[] = []
+
+beforeAll(async () => {
+  ;[one, cluster] = await Promise.all([deployOne(), deployCluster()])
+})
+afterAll(async () => {
+  for (const server of servers) server.close()
+  await Promise.all([one.end(), cluster.end()])
+})
+
+/** A server that is no Redis. It answers each message, or nothing at all. */
+async function listening(answer: string | undefined): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', () => answer !== undefined && socket.write(answer))
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `redis://127.0.0.1:${(server.address() as { readonly port: number }).port}`
+}
+
+const at = (url: string, ...args: string[]): Promise<Ended> => tollgate(args, { env: { REDIS_URL: url } })
+
+interface Checked {
+  readonly code: number | null
+  readonly of: (
+    check: string,
+  ) => { readonly result: string; readonly says: string; readonly fix?: string } | undefined
+}
+
+async function doctor(url: string, ...more: string[]): Promise<Checked> {
+  const { code, stdout } = await at(url, 'doctor', '--json', ...more)
+  const { checks } = JSON.parse(stdout) as {
+    readonly checks: readonly { readonly check: string; readonly result: string; readonly says: string }[]
+  }
+  return { code, of: (check) => checks.find((found) => found.check === check) }
+}
+
+describe('without a Redis that answers', () => {
+  test.each([
+    [
+      'nothing listens',
+      async () => `redis://127.0.0.1:${await freePort()}`,
+      'Nothing listens at redis://127.0.0.1:',
+    ],
+    [
+      'the host is not known',
+      async () => 'redis://no-such-host.invalid:6379',
+      'The host of redis://no-such-host.invalid:6379 is not known.',
+    ],
+    [
+      'it speaks HTTP',
+      () => listening('HTTP/1.1 400 Bad Request\r\n\r\n'),
+      "does not speak Redis's protocol",
+    ],
+    ['it is silent', () => listening(undefined), 'did not answer in time.'],
+  ])('%s: one sentence, what to do, and the exit code 3', async (_, address, says) => {
+    const url = await address()
+    const { code, stdout, stderr } = await at(url, 'rules')
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    expect(stderr).toContain(says)
+    expect(stderr.split('\n')).toHaveLength(3)
+    expect(stderr).not.toMatch(/^\s+at /m)
+    const { stdout: text } = await at(url, 'rules', '--json')
+    expect(JSON.parse(text).error).toMatchObject({ exit: 3, message: expect.stringContaining(says) })
+    expect((await doctor(url)).code).toBe(3)
+  })
+})
+
+describe('a login', () => {
+  const url = (login = ''): string => `redis://${login}127.0.0.1:${one.ports[0]}`
+  const encoded = encodeURIComponent(PASSWORD)
+  beforeAll(() => one.setPassword(PASSWORD))
+  afterAll(() => one.setPassword(''))
+
+  test('without a password, with a wrong one, and with the right one', async () => {
+    expect(await at(url(), 'rules')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('asks for a password.'),
+    })
+    const wrong = await at(url(':wrong-one@'), 'rules')
+    expect(wrong).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('refused the user name or password.'),
+    })
+    expect(await at(url(`:${encoded}@`), 'rules')).toMatchObject({ code: 0, stderr: '' })
+    const apart = await tollgate(['rules', '--url', url()], { env: { REDIS_PASSWORD: PASSWORD } })
+    expect(apart).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test('never shows the password', async () => {
+    const runs = [
+      await at(url(':wrong-one@'), 'rules'),
+      await at(url(':wrong-one@'), 'doctor'),
+      await at(url(`:${encoded}@`), 'doctor', '--json'),
+      await at(url(`:${encoded}@`), 'block', 'acme', '--for', '1h', '--prefix', testPrefix()),
+      await at(`http://user:${encoded}@host`, 'rules'),
+      await at(`not a url ${PASSWORD}`, 'rules'),
+      await tollgate(['rules', '--url', url(`:${encoded}@`)]),
+    ]
+    expect(runs.map(({ code }) => code)).toEqual([3, 3, 0, 0, 2, 2, 2])
+    for (const { stdout, stderr } of runs)
+      for (const secret of [PASSWORD, encoded, 'wrong-one']) expect(stdout + stderr).not.toContain(secret)
+  })
+
+  test('is refused as an argument, with what to do instead', async () => {
+    const { code, stderr } = await tollgate(['rules', '--url', url(`:${encoded}@`)])
+    expect(code).toBe(2)
+    expect(stderr).toContain('Put the URL into the environment variable REDIS_URL')
+  })
+})
+
+describe('rights', () => {
+  const prefix = testPrefix()
+  const user = (name: string): string => `redis://${name}:secret@127.0.0.1:${one.ports[0]}`
+  const acl = (name: string, ...rules: string[]): Promise<void> =>
+    one.order('ACL', 'SETUSER', name, 'on', '>secret', ...rules)
+
+  test('of a user that doctor itself has printed are enough for all commands', async () => {
+    const { of } = await doctor(`redis://127.0.0.1:${one.ports[0]}`, '--prefix', prefix)
+    const line = of('rights')?.fix?.replace('tollgate on >SECRET', 'printed on >secret').split(' ') ?? []
+    const [name, ...rest] = line
+    await one.order(name as string, ...rest)
+    const asked = await doctor(user('printed'), '--prefix', prefix)
+    expect(asked.code).toBe(0)
+    expect(asked.of('rights')).toMatchObject({ result: 'ok', says: expect.stringContaining('printed') })
+    const folder = folderWith({
+      'tollgate.config.mjs': "export default { limit: { quota: 5, window: 'month' } }",
+    })
+    const run = (...args: string[]): Promise<Ended> =>
+      tollgate([...args, '--prefix', prefix], { env: { REDIS_URL: user('printed') }, cwd: folder.cwd })
+    const runs = [
+      await run('block', 'acme', '--for', '1h'),
+      await run('show', 'acme'),
+      await run('top-up', 'acme', '--limit', 'month', '--units', '5', '--for', '1d', '--key', 'k'),
+      await run('reset', 'acme'),
+      await run('unblock', 'acme'),
+    ]
+    folder.remove()
+    expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+      runs.map(() => ({ code: 0, stderr: '' })),
+    )
+  })
+
+  test('that rules need are missing: doctor prints the line to type, and it is right', async () => {
+    await acl(
+      'limits',
+      `~${prefix}/*`,
+      '-@all',
+      '+evalsha',
+      '+eval',
+      '+get',
+      '+mget',
+      '+set',
+      '+setrange',
+      '+time',
+      '+del',
+      '+info',
+    )
+    const before = await doctor(user('limits'), '--prefix', prefix)
+    expect(before.code).toBe(3)
+    const { result, says, fix = '' } = before.of('rights') ?? {}
+    expect({ result, says }).toEqual({
+      result: 'failed',
+      says: expect.stringMatching(/, which rules need\.$/),
+    })
+    expect(RULES.filter((name) => !fix.includes(`+${name}`))).toEqual([])
+    expect(await at(user('limits'), 'block', 'acme', '--for', '1h', '--prefix', prefix)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('may not do this'),
+    })
+    const [command, ...args] = fix.split(' ')
+    await one.order(command as string, ...args)
+    expect((await doctor(user('limits'), '--prefix', prefix)).code).toBe(0)
+  })
+
+  test('for other keys only: doctor says so', async () => {
+    await acl('elsewhere', '~other/*', '+@all')
+    const { code, of } = await doctor(user('elsewhere'), '--prefix', prefix)
+    expect(code).toBe(3)
+    expect(of('keys')).toMatchObject({ result: 'failed', fix: `ACL SETUSER elsewhere ~${prefix}/*` })
+  })
+
+  test('for nothing: doctor still goes on', async () => {
+    await acl('nobody', `~${prefix}/*`, '-@all')
+    const { code, of } = await doctor(user('nobody'), '--prefix', prefix)
+    expect(code).toBe(3)
+    expect(of('login')?.result).toBe('ok')
+    expect(of('rights')?.fix).toContain('+evalsha')
+    expect(of('scripting')?.result).toBe('failed')
+  })
+
+  test('doctor leaves nothing in Redis', async () => {
+    await one.order('FLUSHALL')
+    await doctor(`redis://127.0.0.1:${one.ports[0]}`, '--prefix', prefix)
+    expect(await one.operators[0]?.dbsize()).toBe(0)
+  })
+})
+
+describe('doctor', () => {
+  const url = (): string => `redis://127.0.0.1:${one.ports[0]}`
+
+  test('finds a Redis that is set up right', async () => {
+    await one.order('CONFIG', 'SET', 'appendonly', 'yes')
+    await one.order('ACL', 'SETUSER', 'all', 'on', '>secret', '~*', '+@all')
+    await one.order('SET', 'tollgate/acme', 'x')
+    const { code, stdout } = await at(`redis://all:secret@127.0.0.1:${one.ports[0]}`, 'doctor')
+    await one.order('CONFIG', 'SET', 'appendonly', 'no')
+    expect(code).toBe(0)
+    expect(stdout).toContain('All is well.')
+    expect(stdout).toMatch(/^ok +rights +The user all may run all 19 commands that Tollgate uses\.$/m)
+  })
+
+  test('warns of a server that drops keys, and says what to type', async () => {
+    await one.order('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+    await one.order('CONFIG', 'SET', 'maxmemory', '100mb')
+    const before = await doctor(url())
+    expect(before.code).toBe(1)
+    const { result, fix = '' } = before.of('memory') ?? {}
+    expect(result).toBe('failed')
+    const [command, ...args] = fix.split(' ')
+    await one.order(command as string, ...args)
+    expect((await doctor(url())).of('memory')?.result).toBe('ok')
+    await one.order('CONFIG', 'SET', 'maxmemory', '0')
+  })
+
+  test('knows a replica, and names its primary', async () => {
+    const { port } = new URL(testRedisUrl())
+    await one.order('REPLICAOF', '127.0.0.1', Number(port))
+    const { code, of } = await doctor(url())
+    await one.order('REPLICAOF', 'NO', 'ONE')
+    expect(code).toBe(1)
+    expect(of('replication')).toMatchObject({
+      result: 'failed',
+      says: expect.stringContaining(`a replica of 127.0.0.1:${port}`),
+    })
+  })
+
+  test('finds the prefix that the application really has', async () => {
+    await one.order('FLUSHALL')
+    await one.order('SET', 'myapp/!rules', 'x')
+    const { of } = await doctor(url())
+    expect(of('prefix')).toMatchObject({ result: 'failed', fix: expect.stringContaining('--prefix myapp') })
+    expect((await doctor(url(), '--prefix', 'myapp')).of('prefix')?.result).toBe('ok')
+    await one.order('FLUSHALL')
+    expect((await doctor(url())).of('prefix')?.result).toBe('warning')
+  })
+
+  test('uses the deadline of the plans file', async () => {
+    const folder = folderWith({
+      'tollgate.config.mjs': "export default { limit: '5/min', deadlineMs: 1234 }",
+    })
+    const { stdout } = await tollgate(['doctor'], { env: { REDIS_URL: url() }, cwd: folder.cwd })
+    folder.remove()
+    expect(stdout).toContain('The deadline is 1234 ms.')
+  })
+})
+
+describe('a cluster', () => {
+  const urls = (): string => cluster.ports.map((port) => `redis://127.0.0.1:${port}`).join(',')
+
+  test('is used with --cluster', async () => {
+    const prefix = testPrefix()
+    const blocked = await at(urls(), 'block', 'acme', '--for', '1h', '--cluster', '--prefix', prefix)
+    expect(blocked).toMatchObject({ code: 0, stderr: '' })
+    expect(blocked.stdout).toContain(`tollgate unblock acme --cluster --prefix ${prefix}`)
+    const one = await at(`redis://127.0.0.1:${cluster.ports[1]}`, 'rules', '--cluster', '--prefix', prefix)
+    expect(one).toMatchObject({ code: 0, stdout: expect.stringContaining('acme') })
+    const { code, of } = await doctor(urls(), '--cluster', '--prefix', prefix)
+    expect(code).toBe(0)
+    expect(of('cluster')).toMatchObject({
+      result: 'ok',
+      says: 'It is a cluster of 3 primaries, and all slots are served.',
+    })
+  })
+
+  test('is known without it, and with it where there is none', async () => {
+    const node = `redis://127.0.0.1:${cluster.ports[0]}`
+    expect((await doctor(node)).of('cluster')).toMatchObject({
+      result: 'failed',
+      fix: expect.stringContaining('--cluster'),
+    })
+    const server = await at(testRedisUrl(), 'rules', '--cluster')
+    expect(server).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('answers nothing about a cluster'),
+    })
+    expect(await at(urls(), 'rules')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Pass --cluster'),
+    })
+  })
+})
+
+test('a primary is found by its sentinels', async () => {
+  const sentinel = await startSentinel()
+  try {
+    const urls = sentinel.sentinels.map(({ port }) => `redis://127.0.0.1:${port}`).join(',')
+    const prefix = testPrefix()
+    const blocked = await at(
+      urls,
+      'block',
+      'acme',
+      '--for',
+      '1h',
+      '--sentinel',
+      sentinel.name,
+      '--prefix',
+      prefix,
+    )
+    expect(blocked).toMatchObject({ code: 0, stderr: '' })
+    expect((await doctor(urls, '--sentinel', sentinel.name)).of('replication')).toMatchObject({
+      says: expect.stringContaining('a primary with one replica'),
+    })
+    const other = await at(urls, 'rules', '--sentinel', 'nobody')
+    expect(other).toMatchObject({ code: 3, stderr: expect.stringContaining('No sentinel names a primary') })
+  } finally {
+    await sentinel.stop()
+  }
+})
+
+test('TLS is used with its certificate, and refused without', async () => {
+  const server = await startTlsRedis()
+  const folder = folderWith({ 'ca.pem': server.ca, 'empty.pem': '' })
+  try {
+    const run = (...args: string[]): Promise<Ended> =>
+      tollgate(args, { env: { REDIS_URL: server.url }, cwd: folder.cwd })
+    expect(await run('rules', '--tls-ca', 'ca.pem')).toMatchObject({ code: 0, stderr: '' })
+    expect(await run('rules')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('is not trusted here'),
+    })
+    expect(await run('rules', '--tls-ca', 'empty.pem')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no certificate in PEM'),
+    })
+    const plain = await at(`redis://127.0.0.1:${server.tlsPort}`, 'rules')
+    expect(plain).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/only one side uses TLS|both sides use TLS/),
+    })
+  } finally {
+    folder.remove()
+    await server.kill()
+  }
+})
+
+test('a client prefix and a database are used', async () => {
+  const prefix = testPrefix()
+  const url = `redis://127.0.0.1:${one.ports[0]}`
+  expect(
+    (await at(`${url}/3`, 'block', 'acme', '--for', '1h', '--prefix', prefix, '--key-prefix', 'app:')).code,
+  ).toBe(0)
+  const keys = (await one.operators[0]?.call(
+    'eval',
+    "redis.call('SELECT', 3) return redis.call('KEYS', '*')",
+    0,
+  )) as string[]
+  expect(keys).toContain(`app:${prefix}/!rules`)
+  expect((await doctor(`${url}/3`, '--prefix', prefix, '--key-prefix', 'app:')).of('prefix')?.result).toBe(
+    'ok',
+  )
+})
