@@ -57,6 +57,12 @@ const PACKAGES = {
       'node:diagnostics_channel',
     ],
   ],
+  cli: [
+    "The command line knows core's faces, commander and ioredis, and no other package.",
+    ...['./*', './**', '../[a-z]*', '../[a-z]*/**', '../../[a-z]*', '../../[a-z]*/**', '@tollgate/core'],
+    ...['@tollgate/core/adapter', '@tollgate/core/store', 'commander', 'ioredis', 'node:fs', 'node:net'],
+    ...['node:os', 'node:path', 'node:url', 'node:crypto', 'node:readline/promises'],
+  ],
   'store-contract': [
     "The contract of stores knows what authors of stores know: core's face for them.",
     ...['./*', './beside/*', './counting/*', './slots/*', '../bench.js', '../requests.js', '../same.js'],
@@ -114,7 +120,7 @@ export default {
   },
   overrides: [
     {
-      files: ['packages/{core,express,fastify,koa,memcached,metrics,store-contract,stores}/src/**'],
+      files: ['packages/{cli,core,express,fastify,koa,memcached,metrics,store-contract,stores}/src/**'],
       rules: {
         'max-lines': ['error', { max: 350 }],
         'max-lines-per-function': ['error', { max: 40 }],

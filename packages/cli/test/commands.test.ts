@@ -61,9 +61,19 @@ const run = (...args: string[]): Promise<Ended> =>
 const runElsewhere = (...args: string[]): Promise<Ended> =>
   tollgate([...args, '--prefix', prefix], { env: env(), cwd: elsewhere.cwd })
 
-async function json(...args: string[]): Promise<any> {
+/** What commands print for programs, as far as it is looked at here. */
+interface Printed {
+  readonly subject: object
+  readonly plan: string
+  readonly at: string
+  readonly limits: readonly { readonly backAt: string; readonly resetMs: number }[]
+  readonly usage: readonly { readonly running: object }[]
+  readonly rules: readonly object[]
+}
+
+async function json(...args: string[]): Promise<Printed> {
   const { stdout } = await run(...args, '--json')
-  return JSON.parse(stdout)
+  return JSON.parse(stdout) as Printed
 }
 
 async function rules(of: Limiter = limiter): Promise<Rule[]> {
@@ -261,13 +271,14 @@ describe('show', () => {
     const { subject, plan, at, limits, rules: none } = await json('show', 'acme')
     expect({ subject, plan, none }).toEqual({ subject: { id: 'acme' }, plan: 'free', none: [] })
     expect(limits[0]).toMatchObject({ name: 'hour', quota: 5, used: 1, remaining: 4 })
-    expect(Date.parse(limits[0].backAt) - Date.parse(at)).toBe(limits[0].resetMs)
+    expect(Date.parse(limits[0]?.backAt ?? '') - Date.parse(at)).toBe(limits[0]?.resetMs)
   })
 
   test('has requests in flight, overage, top-ups and the window', async () => {
     const pro = { id: 'acme', plan: 'pro' }
     const running = await limiter.consume(pro)
-    await limiter.consume(pro, { cost: 119 }).then((decision) => decision.release())
+    const large = await limiter.consume(pro, { cost: 119 })
+    large.release()
     const { stdout } = await run('show', 'acme', '--plan', 'pro')
     expect(stdout).toMatch(/^month +100 per month +100 +100% +0 +20 /m)
     expect(stdout).toMatch(/^concurrent +2 at a time +1 in flight +50% +1/m)
@@ -276,7 +287,7 @@ describe('show', () => {
     await limiter.topUp(pro, { limit: 'month', units: 500, for: '1d', key: 'order-1' })
     const { limits, usage } = await json('show', 'acme', '--plan', 'pro')
     expect(limits[0]).toMatchObject({ toppedUp: 500, over: 20 })
-    expect(usage[0].running).toMatchObject({ used: 120, over: 20 })
+    expect(usage[0]?.running).toMatchObject({ used: 120, over: 20 })
   })
 
   test('has the limits of a customer that a rule blocks, as an override makes them', async () => {

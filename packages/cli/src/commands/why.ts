@@ -1,13 +1,29 @@
 import { denialReferences, type ReferredDenial } from '@tollgate/core'
-import { CommandError, EXIT, wrong } from '../errors.js'
+import { CommandError, EXIT, wrong, type ExitCode } from '../errors.js'
 import { safeText } from '../output/safe-text.js'
 import { counted, lengthInWords, numberInWords, timeInWords } from '../output/words.js'
 import { readSecrets } from '../session/secrets.js'
-import type { SharedFlags } from '../session/session.js'
+import type { Context, SharedFlags } from '../session/session.js'
 import { addCommand, withJson, type Shell } from './command.js'
 
 interface WhyFlags extends SharedFlags {
   readonly secretFile?: string
+}
+
+const NO_SECRET =
+  'Set TOLLGATE_SECRET to the secret of denialReferences, or pass --secret-file FILE. Never type it as an argument.'
+
+async function why({ host, flags, out }: Context<WhyFlags>, reference = ''): Promise<ExitCode> {
+  const source = { variable: 'TOLLGATE_SECRET', option: '--secret-file', file: flags.secretFile }
+  const secret = readSecrets(source, host)
+  if (secret.length === 0)
+    throw new CommandError(EXIT.usage, 'The secret that sealed the reference is missing.', NO_SECRET)
+  if (!/^\s*urn:tollgate:/i.test(reference))
+    throw wrong('REFERENCE', reference, "the field instance of a denial, such as 'urn:tollgate:AZ…'")
+  const denial = denialReferences({ secret }).open(reference)
+  out.json(denial)
+  for (const sentence of sentencesOf(denial)) out.say(sentence)
+  return EXIT.done
 }
 
 export function addWhy(shell: Shell): void {
@@ -22,28 +38,11 @@ export function addWhy(shell: Shell): void {
         ['why urn:tollgate:AZ…', 'with the secret in TOLLGATE_SECRET'],
         [
           'why urn:tollgate:AZ… --secret-file /run/secrets/references',
-          'with all secrets in a file, one a line',
+          'with the secrets in a file, one a line',
         ],
       ],
     },
-    async ({ host, flags, out }, reference = '') => {
-      const secret = readSecrets(
-        { variable: 'TOLLGATE_SECRET', option: '--secret-file', file: flags.secretFile },
-        host,
-      )
-      if (secret.length === 0)
-        throw new CommandError(
-          EXIT.usage,
-          'The secret that sealed the reference is missing.',
-          'Set TOLLGATE_SECRET to the secret of denialReferences, or pass --secret-file FILE. Never type it as an argument.',
-        )
-      if (!/^\s*urn:tollgate:/i.test(reference))
-        throw wrong('REFERENCE', reference, "the field instance of a denial, such as 'urn:tollgate:AZ…'")
-      const denial = denialReferences({ secret }).open(reference)
-      out.json(denial)
-      for (const sentence of sentencesOf(denial)) out.say(sentence)
-      return EXIT.done
-    },
+    why,
   )
   withJson(
     command.option(

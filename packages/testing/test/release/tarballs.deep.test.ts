@@ -16,6 +16,7 @@ interface Size {
 
 /** The most that a package may have: about a twentieth above what it has, with room for its texts. A larger one needs a reason. */
 const BUDGET: Readonly<Record<string, Size>> = {
+  cli: { packed: 140, unpacked: 420, files: 48 },
   core: { packed: 1590, unpacked: 5680, files: 499 },
   express: { packed: 13, unpacked: 38, files: 13 },
   fastify: { packed: 32, unpacked: 112, files: 21 },
