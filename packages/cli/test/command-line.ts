@@ -47,3 +47,28 @@ export function folderWith(files: Readonly<Record<string, string>>): {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text)
   return { cwd, remove: () => rmSync(cwd, { recursive: true, force: true }) }
 }
+
+/** Runs the binary with this address in its environment. */
+export function at(url: string, ...args: readonly string[]): Promise<Ended> {
+  return tollgate(args, { env: { REDIS_URL: url } })
+}
+
+/** What one check of `doctor` found. */
+interface Found {
+  readonly check: string
+  readonly result: string
+  readonly says: string
+  readonly fix?: string
+}
+
+export interface Checked {
+  readonly code: number | null
+  readonly of: (check: string) => Found | undefined
+}
+
+/** What `doctor` finds at this address. */
+export async function doctor(url: string, ...more: readonly string[]): Promise<Checked> {
+  const { code, stdout } = await at(url, 'doctor', '--json', ...more)
+  const { checks } = JSON.parse(stdout) as { readonly checks: readonly Found[] }
+  return { code, of: (check) => checks.find((found) => found.check === check) }
+}

@@ -1,0 +1,101 @@
+// Commands that ask no Redis: why a request was denied, and whether a plans file is right.
+import { denialReferences } from '@tollgate/core'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Application, acme } from './application.ts'
+import { tollgate, type Ended } from './command-line.ts'
+
+const SECRET = 'a secret of the references'
+const app = new Application()
+
+describe('why', () => {
+  const references = denialReferences({ secret: SECRET })
+  const ask = (reference: string, secret = SECRET, ...more: string[]): Promise<Ended> =>
+    tollgate(['why', reference, ...more], { env: { TOLLGATE_SECRET: secret } })
+  let reference: string
+  beforeEach(async () => {
+    for (let i = 0; i < 5; i += 1) await app.limiter.consume(acme)
+    reference = references.of(await app.limiter.consume(acme))
+  })
+
+  test('says who was denied, by what, and when the request fits', async () => {
+    const { code, stdout } = await ask(reference)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^acme on the plan free was denied at .* UTC: the limit hour was used up \(5 of 5 used, and the request costs 1 unit\)\./,
+    )
+    expect(stdout).toMatch(/It would have passed from .* UTC on \(.*later\)\.\nDecided by: Redis\.\n$/)
+    const { stdout: text } = await ask(reference, SECRET, '--json')
+    expect(JSON.parse(text)).toMatchObject({
+      subject: 'acme',
+      plan: 'free',
+      limit: 'hour',
+      used: 5,
+      quota: 5,
+    })
+  })
+
+  test('reads several secrets from a file', async () => {
+    writeFileSync(join(app.folder.cwd, 'secrets'), `another secret of 16\n${SECRET}\n`)
+    const { stdout } = await tollgate(['why', reference, '--secret-file', 'secrets'], { cwd: app.folder.cwd })
+    expect(stdout).toContain('acme on the plan free was denied')
+  })
+
+  test('refuses what it cannot open, and shows no secret', async () => {
+    const other = await ask(reference, 'quite another secret')
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('sealed with another secret') })
+    expect(await ask('urn:tollgate:AZ')).toMatchObject({ code: 1 })
+    expect(await ask('acme')).toMatchObject({ code: 2, stderr: expect.stringContaining("got 'acme'") })
+    expect(await ask(reference, '')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Set TOLLGATE_SECRET'),
+    })
+    expect(await ask(reference, 'short')).toMatchObject({
+      code: 2,
+      stderr: expect.not.stringContaining('short'),
+    })
+  })
+})
+
+describe('check', () => {
+  test('prints the plans as a table', async () => {
+    const { code, stdout } = await tollgate(['check'], { cwd: app.folder.cwd })
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `PLAN   LIMIT       ALLOWS           NOTES
+free   hour        5 per h          default plan
+       month       1,000 per month
+pro    month       100 per month
+       concurrent  2 at a time
+off                                 blocked
+staff                               unlimited
+
+tollgate.config.mjs is right: 4 plans.
+`,
+    })
+  })
+
+  test.each([
+    ['export default { plans: { free: "5/fortnight" } }', "plans.free: got '5/fortnight'"],
+    ['export default { limt: "5/min" }', 'limt'],
+    ['export default 5', 'its default export must be an object'],
+    ['export default {', 'cannot be loaded: SyntaxError'],
+    ['throw new Error("no \\u001b[2J database")', String.raw`no \\x1b[2J database`],
+    ['export default { limit: "5/min", hashIds: "too short" }', 'hashIds'],
+  ])('says what is wrong in %s', async (text, says) => {
+    writeFileSync(join(app.elsewhere.cwd, 'wrong.mjs'), text)
+    const { code, stdout, stderr } = await tollgate(['check', 'wrong.mjs'], { cwd: app.elsewhere.cwd })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('wrong.mjs')
+    expect(stderr.replaceAll('\\\\', '\\')).toContain(says.replaceAll('\\\\', '\\'))
+    expect(stderr).not.toMatch(/^\s+at /m)
+    expect(stderr).not.toContain('too short')
+  })
+
+  test('says that there is no file', async () => {
+    expect(await tollgate(['check'], { cwd: app.elsewhere.cwd })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('tollgate check FILE'),
+    })
+  })
+})

@@ -1,0 +1,107 @@
+// Whatever is typed, an operator gets a sentence, and the terminal nothing that it would obey.
+import { Application } from './application.ts'
+import { tollgate } from './command-line.ts'
+
+const app = new Application()
+
+describe('hostile ids', () => {
+  const HOSTILE = [
+    '\u001b[2J\u001b]0;title\u0007',
+    'a\nb',
+    'x\u202egnp.exe',
+    '<script>alert(1)</script>',
+    'x'.repeat(100_000),
+  ]
+
+  test.each(HOSTILE.map((id) => [JSON.stringify(id).slice(0, 40), id]))(
+    '%s never reaches the terminal as it is',
+    async (_, id) => {
+      const runs = [
+        await app.runElsewhere('block', id, '--for', '1h'),
+        await app.runElsewhere('rules'),
+        await app.run('show', id),
+        await app.runElsewhere('rules', '--json'),
+        await app.runElsewhere('unblock', id),
+        await app.runElsewhere(id),
+        await app.runElsewhere('block', 'acme', `--${id}`),
+      ]
+      expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 2, 2])
+      for (const { stdout, stderr } of runs) {
+        // eslint-disable-next-line no-control-regex
+        expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/)
+        expect(Math.max(...(stdout + stderr).split('\n').map((line) => line.length))).toBeLessThan(
+          id.length > 99 ? 101_000 : 600,
+        )
+      }
+    },
+  )
+})
+
+describe('wrong usage', () => {
+  test.each([
+    [['block', 'acme'], 'This needs an end.\nPass --for 1h'],
+    [
+      ['block', 'acme', '--for', '1h', '--until', '2027-01-31T18:00:00Z'],
+      '--for and --until exclude each other.',
+    ],
+    [
+      ['block', 'acme', '--for', 'soon'],
+      "--for: got 'soon', expected a time from 1 ms to 400 d, such as '1h'.",
+    ],
+    [
+      ['block', 'acme', '--until', '2027-01-31 18:00'],
+      "--until: got '2027-01-31 18:00', expected a time with its time zone",
+    ],
+    [['block', 'acme', '--until', 'friday 18:00'], "--until: got 'friday 18:00'"],
+    [['unblock', ''], 'ID: it is empty.'],
+    [['block', 'acme', '--ip', '--for', '1h'], "subjectForIp: got 'acme'"],
+    [['override', 'acme', '--for', '1h'], 'Pass --factor 2, --limit 5000/min or --plan pro.'],
+    [['override', 'acme', '--factor', 'two', '--for', '1h'], "--factor: got 'two'"],
+    [['override', 'acme', '--factor', '1e9', '--for', '1h'], "--factor: got '1e9'"],
+    [['override', 'acme', '--factor', '5000', '--for', '1h'], '--factor: got 5000'],
+    [['override', 'acme', '--limit', '5/fortnight', '--for', '1h'], "'5/fortnight'"],
+    [['lift', 'bloc', 'acme'], "KIND: got 'bloc', expected block, override or scale."],
+    [['show', 'acme', '--plans', 'none.mjs'], '--plans: there is no file none.mjs.'],
+    [['rules', '--prefix', 'a b'], "--prefix: got 'a b'"],
+    [['rules', '--shards', '4'], '--shards'],
+    [['rules', '--tls-ca', 'none.pem'], '--tls-ca: none.pem cannot be read (ENOENT).'],
+    [['top-up', 'acme', '--units', '5'], "Required option '--limit <name>' not specified."],
+    [['shw'], "Unknown command 'shw'. (Did you mean show?)"],
+    [['block', 'acme', '--reson', 'x'], "Unknown option '--reson'. (Did you mean --reason?)"],
+  ])('%j is refused at once', async (args, says) => {
+    // Nothing listens there, and nothing is asked.
+    const { code, stdout, stderr } = await tollgate(args, {
+      env: { REDIS_URL: 'redis://127.0.0.1:1' },
+      cwd: app.folder.cwd,
+    })
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(says)
+  })
+
+  test('is told to programs as JSON', async () => {
+    const { code, stdout, stderr } = await tollgate(['block', 'acme', '--json'], { cwd: app.folder.cwd })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: '' })
+    expect(JSON.parse(stdout)).toEqual({
+      error: { exit: 2, message: 'This needs an end.', hint: expect.any(String) },
+    })
+  })
+})
+
+test('each command has help with examples that it understands', async () => {
+  const { code, stdout } = await tollgate(['--help'])
+  expect(code).toBe(0)
+  expect(stdout).toContain('3  Redis cannot be reached, or refuses this user')
+  const names = [...stdout.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map(([, name = '']) => name)
+  expect(names).toHaveLength(15)
+  const helps = await Promise.all(names.map((name) => tollgate([name, '--help'])))
+  for (const [i, help] of helps.entries()) {
+    expect(help.code).toBe(0)
+    expect(help.stdout).toMatch(/\nExamples:\n {2}# .+\n {2}tollgate /)
+    const examples = [...help.stdout.matchAll(/^ {2}tollgate (\S+)(.*)$/gm)]
+    for (const [, name, rest = ''] of examples) {
+      expect(name).toBe(names[i])
+      const options = [...rest.matchAll(/ (--[a-z-]+)/g)].map(([, option = '']) => option)
+      for (const option of options) expect(help.stdout).toMatch(new RegExp(`^ {2}${option}[ ,]`, 'm'))
+    }
+  }
+})

@@ -1,0 +1,166 @@
+// What a customer has used, and what an operator books for it.
+import { testRedisUrl } from '@tollgate/testing'
+import { Application, acme } from './application.ts'
+import { tollgate } from './command-line.ts'
+
+const app = new Application()
+
+describe('show', () => {
+  test('says what is used and left of each limit, and takes nothing', async () => {
+    for (let i = 0; i < 3; i += 1) await app.limiter.consume(acme)
+    const { code, stdout } = await app.run('show', 'acme', '--plan', 'free')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^acme on the plan free, at .* UTC\n/)
+    expect(stdout).toMatch(/^hour +5 per h +3 +60% +2 +/m)
+    expect(stdout).toMatch(/^month +1,000 per month +3 +0% +997 +/m)
+    expect(stdout).toMatch(/No rules hold for it\.\n$/)
+    expect((await app.limiter.peek(acme)).limits.map(({ used }) => used)).toEqual([3, 3])
+  })
+
+  test('uses the default plan, and says so', async () => {
+    expect((await app.run('show', 'acme')).stdout).toMatch(/^acme on the default plan free,/)
+  })
+
+  test('says for programs when more is back', async () => {
+    await app.limiter.consume(acme)
+    const { subject, plan, at, limits, rules: none } = await app.json('show', 'acme')
+    expect({ subject, plan, none }).toEqual({ subject: { id: 'acme' }, plan: 'free', none: [] })
+    expect(limits[0]).toMatchObject({ name: 'hour', quota: 5, used: 1, remaining: 4 })
+    expect(Date.parse(limits[0]?.backAt ?? '') - Date.parse(at)).toBe(limits[0]?.resetMs)
+  })
+
+  test('has requests in flight, overage, top-ups and the window', async () => {
+    const pro = { id: 'acme', plan: 'pro' }
+    const running = await app.limiter.consume(pro)
+    const large = await app.limiter.consume(pro, { cost: 119 })
+    large.release()
+    const { stdout } = await app.run('show', 'acme', '--plan', 'pro')
+    expect(stdout).toMatch(/^month +100 per month +100 +100% +0 +20 /m)
+    expect(stdout).toMatch(/^concurrent +2 at a time +1 in flight +50% +1/m)
+    expect(stdout).toMatch(/^month, now +\w{3} 1 \w{3} 00:00 +\w{3} 1 \w{3} .*120 +20$/m)
+    running.release()
+    await app.limiter.topUp(pro, { limit: 'month', units: 500, for: '1d', key: 'order-1' })
+    const { limits, usage } = await app.json('show', 'acme', '--plan', 'pro')
+    expect(limits[0]).toMatchObject({ toppedUp: 500, over: 20 })
+    expect(usage[0]?.running).toMatchObject({ used: 120, over: 20 })
+  })
+
+  test('has the limits of a customer that a rule blocks, as an override makes them', async () => {
+    for (let i = 0; i < 3; i += 1) await app.limiter.consume(acme)
+    await app.limiter.override('acme', { factor: 2, for: '1h' })
+    await app.limiter.block('acme', { for: '1h' })
+    const { stdout } = await app.run('show', 'acme')
+    expect(stdout).toMatch(/^Blocked until .* UTC \(.*\)\.$/m)
+    expect(stdout).toMatch(/^hour +10 per h +3 +30% +7 /m)
+    expect((await app.rules()).map(({ kind }) => kind)).toEqual(['override', 'block'])
+  })
+
+  test('knows plans without limits', async () => {
+    expect((await app.run('show', 'acme', '--plan', 'staff')).stdout).toContain('Its plan has no limits.')
+    expect((await app.run('show', 'acme', '--plan', 'off')).stdout).toContain(
+      "Blocked, because its plan is 'blocked'.",
+    )
+  })
+
+  test('is not counted as a process of the application', async () => {
+    await app.run('show', 'acme')
+    expect(await app.redis.keys(`${app.prefix}/!instances*`)).toEqual([`${app.prefix}/!instances.^`])
+    expect(await app.redis.zcard(`${app.prefix}/!instances.^`)).toBe(1)
+  })
+
+  test('needs the plans, and says what would be right', async () => {
+    const without = await app.runElsewhere('show', 'acme', '--plan', 'pro')
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('pass --plans FILE') })
+    const { code, stderr } = await app.run('show', 'acme', '--plan', 'gold')
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        "--plan: there is no plan 'gold' in tollgate.config.mjs. Its plans are free, pro, off, staff.\n",
+    })
+  })
+})
+
+describe('bookings', () => {
+  const order = ['--plan', 'free', '--limit', 'month', '--key', 'order-17']
+
+  test('top up a customer once, however often the command is repeated', async () => {
+    const args = ['top-up', 'acme', ...order, '--units', '500', '--for', '30d']
+    const first = await app.run(...args)
+    expect(first.stdout).toContain(
+      "Gives acme 500 units beside the quota of its limit 'month', for 30d. Key: order-17.",
+    )
+    expect(first.stdout).toContain('Left of month: 1,500 units, 500 of them topped up')
+    const second = await app.run(...args)
+    expect(second).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('was booked before, so nothing was changed'),
+    })
+    const other = await app.run('top-up', 'acme', ...order, '--units', '600', '--for', '30d')
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('booked with other values') })
+    expect((await app.limiter.peek(acme)).limits[1]?.remaining).toBe(1500)
+    // What it says to undo it, undoes it.
+    const undo = /^To undo it: tollgate (.*)$/m.exec(first.stdout)?.[1]?.split(' ') ?? []
+    expect((await tollgate(undo, { env: { REDIS_URL: testRedisUrl() }, cwd: app.folder.cwd })).code).toBe(0)
+    expect((await app.limiter.peek(acme)).limits[1]?.remaining).toBe(1000)
+  })
+
+  test('renew a limit, penalize a customer, and reset it', async () => {
+    await app.limiter.consume(acme, { cost: 5 })
+    expect((await app.run('renew', 'acme', ...order)).code).toBe(0)
+    expect((await app.limiter.peek(acme)).limits.map(({ used }) => used)).toEqual([5, 0])
+    await app.run(
+      'penalize',
+      'acme',
+      '--plan',
+      'free',
+      '--limit',
+      'month',
+      '--units',
+      '40',
+      '--key',
+      'abuse-3',
+    )
+    expect((await app.limiter.peek(acme)).limits[1]?.used).toBe(40)
+    expect((await app.run('reset', 'acme')).code).toBe(0)
+    expect((await app.limiter.peek(acme)).limits.map(({ used }) => used)).toEqual([0, 0])
+    expect(await app.run('reset', 'acme')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('nothing to forget'),
+    })
+  })
+
+  test('reset groups and stacked limits that are named', async () => {
+    const scope = app.limiter.scope({ group: 'exports', stacked: { login: '9/h' } })
+    await scope.consume(acme)
+    const used = async (): Promise<number[]> => (await scope.peek(acme)).limits.map((one) => one.used)
+    await app.run('reset', 'acme')
+    expect(await used()).toEqual([1, 1, 1])
+    await app.run('reset', 'acme', '--group', 'exports', '--stacked', 'login')
+    expect(await used()).toEqual([0, 0, 0])
+  })
+
+  test('ask for the plan where there are several', async () => {
+    const { code, stderr } = await app.run('renew', 'acme', '--limit', 'month', '--key', 'k')
+    expect(code).toBe(2)
+    expect(stderr).toContain('Which plan is it? tollgate.config.mjs has several: free, pro, off, staff.')
+  })
+
+  test('change nothing in a dry run, and refuse what the real call would refuse', async () => {
+    expect((await app.run('penalize', 'acme', ...order, '--units', '40', '--dry-run')).code).toBe(0)
+    expect((await app.limiter.peek(acme)).limits[1]?.used).toBe(0)
+    const wrong = await app.run(
+      'penalize',
+      'acme',
+      '--plan',
+      'free',
+      '--limit',
+      'mont',
+      '--units',
+      '4',
+      '--key',
+      'k',
+      '--dry-run',
+    )
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("--limit: got 'mont'") })
+  })
+})
