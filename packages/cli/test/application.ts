@@ -65,7 +65,8 @@ export class Application {
   readonly runElsewhere: Run = (...args) => this.#runIn(this.elsewhere.cwd, args)
 
   #runIn(cwd: string, args: readonly string[]): Promise<Ended> {
-    return tollgate([...args, '--prefix', this.prefix], { env: { REDIS_URL: testRedisUrl() }, cwd })
+    const all = args.includes('--prefix') ? args : [...args, '--prefix', this.prefix]
+    return tollgate(all, { env: { REDIS_URL: testRedisUrl() }, cwd })
   }
 
   async json(...args: string[]): Promise<Printed> {

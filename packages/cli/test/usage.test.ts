@@ -1,5 +1,6 @@
 // What a customer has used, and what an operator books for it.
 import { testRedisUrl } from '@tollgate/testing'
+import { eventually, testPrefix } from '@tollgate/testing'
 import { Application, acme } from './application.ts'
 import { tollgate } from './command-line.ts'
 
@@ -63,9 +64,16 @@ describe('show', () => {
   })
 
   test('is not counted as a process of the application', async () => {
-    await app.run('show', 'acme')
-    expect(await app.redis.keys(`${app.prefix}/!instances*`)).toEqual([`${app.prefix}/!instances.^`])
-    expect(await app.redis.zcard(`${app.prefix}/!instances.^`)).toBe(1)
+    const prefix = testPrefix()
+    const monitor = await app.redis.monitor()
+    const seen: string[] = []
+    monitor.on('monitor', (_, args: readonly string[]) => seen.push(args.join(' ')))
+    await app.run('show', 'acme', '--prefix', prefix)
+    await app.redis.get(`${prefix}/end`)
+    await eventually(() => seen.some((line) => line.includes(`${prefix}/end`)), 'all commands are seen')
+    monitor.disconnect()
+    expect(seen.filter((line) => line.includes(`${prefix}/!rules`))).not.toEqual([])
+    expect(seen.filter((line) => line.includes(`${prefix}/!instances`))).toEqual([])
   })
 
   test('needs the plans, and says what would be right', async () => {
