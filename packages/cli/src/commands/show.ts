@@ -95,7 +95,7 @@ function ifNoWindows(error: unknown): undefined {
 }
 
 async function lookBehindBlock({ options, store }: Session, subject: Subject): Promise<Look> {
-  const limiter = createLimiter({ ...options, store: withoutBlocks(store) })
+  const limiter = createLimiter({ ...options, store: withoutBlocks(store), traffic: false })
   try {
     // Until the rules are read once, a limiter knows no override.
     await limiter.rules()[Symbol.asyncIterator]().next()

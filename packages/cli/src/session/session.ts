@@ -137,7 +137,7 @@ export async function withSession<T>(
   } catch (error) {
     throw connectionError(error, address)
   }
-  const limiter = createLimiter({ ...options, store })
+  const limiter = createLimiter({ ...options, store, traffic: false })
   try {
     const [seconds, micros] = (await client.time()) as unknown as [number, number]
     const nowMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)

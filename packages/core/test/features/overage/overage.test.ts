@@ -237,7 +237,7 @@ describe.each(jointBenches.slice(0, 2))(
 test.each(['memory', 'redis'])('a request waits for the other limits alone, on %s', async (kind) => {
   const store = kind === 'memory' ? memoryStore() : redisStore(sharedRedis(), { prefix: testPrefix() })
   // So slow that some have to wait, however busy the machine is.
-  const limits = [MONTHLY, '1/s burst 750']
+  const limits = [MONTHLY, '1/4s burst 750']
   const limiter = createLimiter({
     plans: { line: { limits, wait: { maxDelay: '30s' } } },
     defaultPlan: 'line',
@@ -245,11 +245,11 @@ test.each(['memory', 'redis'])('a request waits for the other limits alone, on %
     deadlineMs: 10_000,
   })
   await limiter.consume('acme', { cost: 750 })
-  const all = await Promise.all(Array.from({ length: 4 }, async () => limiter.consume('acme')))
-  expect(all.map(({ allowed }) => allowed)).toEqual(Array.from({ length: 4 }, () => true))
+  const all = await Promise.all(Array.from({ length: 2 }, async () => limiter.consume('acme')))
+  expect(all.map(({ allowed }) => allowed)).toEqual(Array.from({ length: 2 }, () => true))
   expect(all.filter(({ source }) => source === 'place').length).toBeGreaterThan(0)
   // A place counts once it was used.
-  await eventually(async () => (await limiter.peek('acme')).limits[0]?.over === 751)
+  await eventually(async () => (await limiter.peek('acme')).limits[0]?.over === 749)
   await limiter.close()
 })
 
