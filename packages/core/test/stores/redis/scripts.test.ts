@@ -35,7 +35,7 @@ const scripts = [
 ]
 
 test('there are scripts to check', () => {
-  expect(scripts.map(([name]) => name).slice(0, 2)).toEqual(['consumeScript', 'refundScript'])
+  expect(Object.keys(others)).toEqual(['boardScript', 'consumeScript', 'refundScript', 'rulesScript'])
   expect(runs.map(([name]) => name)).toEqual(windowAlgorithms.toSorted())
   // Each subject has billing windows of its own, which the script for slots has no room for.
   const counting = windowAlgorithms.filter((name) => name !== 'billing-window')
@@ -62,7 +62,7 @@ describe.each(scripts)('%s', (_, name, text) => {
 
   test('calls only commands of the rule for users of Redis', () => {
     const commands = commandsIn(text)
-    expect(commands).toContain(name === 'rules' ? 'hget' : 'get')
+    expect(commands).toContain(name === 'rules' || name === 'board' ? 'hget' : 'get')
     expect(commands.filter((command) => !COMMANDS.includes(command as never))).toEqual([])
   })
 

@@ -7,9 +7,11 @@
   ARGV[2]       how long notes are kept, in µs
   ARGV[3]       the most notes to keep, or to read
   ARGV[4]       how much longer keys stay, in ms, to put notes; empty to read
-  then          to put: for each note id and text. To read: since when, in µs
+  ARGV[5...]    to put: for each note id and text. To read: since when, in µs
 
   Returns       to put: how many notes the topic has. To read: id and text of each note, the newest first
+
+  State         the two keys: no note is in one of them alone, unless Redis has evicted the other
   Complexity    O(log n) for n notes of the topic, and for each note put, forgotten or read
 ]]
 local call, format, unpack = redis.call, string.format, unpack
