@@ -156,7 +156,8 @@ describe('README.md', () => {
   })
 
   test.each(PAGES)('%s shows code within its first 15 lines', (page) => {
-    expect(textOf(page).split('\n').slice(0, 15).join('\n')).toMatch(/^```js$/m)
+    const code = page.includes('/cli/') ? /^```sh$/m : /^```js$/m
+    expect(textOf(page).split('\n').slice(0, 15).join('\n')).toMatch(code)
   })
 
   test('has seven options in its table, and the page on options has all, those of the limiter first', () => {

@@ -17,13 +17,13 @@ interface Size {
 /** The most that a package may have: about a twentieth above what it has, with room for its texts. A larger one needs a reason. */
 const BUDGET: Readonly<Record<string, Size>> = {
   cli: { packed: 140, unpacked: 420, files: 48 },
-  core: { packed: 1590, unpacked: 5680, files: 499 },
+  core: { packed: 1665, unpacked: 5940, files: 529 },
   express: { packed: 13, unpacked: 38, files: 13 },
   fastify: { packed: 32, unpacked: 112, files: 21 },
   koa: { packed: 14, unpacked: 43, files: 13 },
   memcached: { packed: 98, unpacked: 315, files: 57 },
   metrics: { packed: 43, unpacked: 216, files: 44 },
-  'store-contract': { packed: 128, unpacked: 500, files: 46 },
+  'store-contract': { packed: 130, unpacked: 505, files: 47 },
   stores: { packed: 37, unpacked: 153, files: 58 },
 }
 
