@@ -1,20 +1,7 @@
 // What doctor finds of rights and settings, and that what it says to type is right.
+import { REDIS_COMMANDS_FOR_RULES as RULES } from '@tollgate/core/adapter'
 import { deployOne, testPrefix, testRedisUrl, type Deployment } from '@tollgate/testing'
 import { at, doctor, folderWith, tollgate, type Ended } from './command-line.ts'
-
-const RULES = [
-  'hget',
-  'hset',
-  'hdel',
-  'pexpire',
-  'zadd',
-  'zcard',
-  'zrange',
-  'zrem',
-  'zremrangebyrank',
-  'zremrangebyscore',
-  'zscore',
-]
 
 let one: Deployment
 
@@ -75,7 +62,7 @@ describe('rights', () => {
     const { result, says, fix = '' } = before.of('rights') ?? {}
     expect({ result, says }).toEqual({
       result: 'failed',
-      says: expect.stringMatching(/, which rules need\.$/),
+      says: expect.stringMatching(/, which rules and traffic figures need\.$/),
     })
     expect(RULES.filter((name) => !fix.includes(`+${name}`))).toEqual([])
     expect(await at(user('limits'), 'block', 'acme', '--for', '1h', '--prefix', prefix)).toMatchObject({

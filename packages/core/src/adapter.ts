@@ -13,3 +13,7 @@ export { internalsOf, type Internals } from './limiter/internals.js'
 export { atCaller, toError } from './base/errors.js'
 export type { MaybePromise } from './base/promises.js'
 export { channelFor } from './limiter/report/events.js'
+export {
+  COMMANDS as REDIS_COMMANDS,
+  FOR_RULES as REDIS_COMMANDS_FOR_RULES,
+} from './stores/redis/reactions.js'

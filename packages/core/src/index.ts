@@ -46,13 +46,13 @@ export type { RuleChanged } from './features/rules/rules.js'
 export type { DenialRecord } from './limiter/traffic/denial-log.js'
 export { type GivenPlans, readPlans } from './limiter/traffic/given-plans.js'
 export type { Inspection } from './limiter/traffic/questions.js'
+export type { SubjectShare } from './limiter/traffic/figures.js'
 export type { RuleRecord } from './limiter/traffic/rule-log.js'
 export type {
   DenialLog,
   DenialLogOptions,
   RuleLogOptions,
   SubjectDenials,
-  SubjectShare,
   SubjectTraffic,
   TrafficView,
   TrafficViewOptions,

@@ -41,6 +41,8 @@ const BROWSERS = [
   'toHttpResponse',
 ]
 const AUTHORS_OF_ADAPTERS = [
+  'REDIS_COMMANDS',
+  'REDIS_COMMANDS_FOR_RULES',
   'admitThen',
   'atCaller',
   'channelFor',

@@ -30,6 +30,7 @@ const CHANGES = [
   'inFlight',
   'lease',
   'reconciliation',
+  'storeCall',
   'storeError',
   'waiting',
 ] as const

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { REDIS_COMMANDS, REDIS_COMMANDS_FOR_RULES } from '@tollgate/core/adapter'
 import { Cluster } from 'ioredis'
 import type { Address } from '../../connection/address.js'
 import type { Client } from '../../connection/client.js'
@@ -22,22 +23,6 @@ const HARMLESS: readonly (readonly [string, ...string[]])[] = [
   ['zremrangebyscore', 'KEY', '0', '0'],
   ['zscore', 'KEY', 'x'],
 ]
-
-/** The commands that only rules need. Without them, limits still work. */
-const FOR_RULES = [
-  'hget',
-  'hset',
-  'hdel',
-  'pexpire',
-  'zadd',
-  'zcard',
-  'zrange',
-  'zrem',
-  'zremrangebyrank',
-  'zremrangebyscore',
-  'zscore',
-]
-const ALL = ['evalsha', 'eval', 'get', 'mget', 'set', 'setrange', 'time', 'del', ...FOR_RULES]
 
 export interface RightsQuestion {
   readonly prefix: string
@@ -100,8 +85,8 @@ function findings(
       ),
     )
   if (missing.length > 0) {
-    const isOnlyRules = missing.every((one) => FOR_RULES.includes(one))
-    const says = `The user ${user} may not run ${missing.join(', ')}${isOnlyRules ? ', which rules need' : ''}.`
+    const isOnlyRules = missing.every((one) => REDIS_COMMANDS_FOR_RULES.some((other) => other === one))
+    const says = `The user ${user} may not run ${missing.join(', ')}${isOnlyRules ? ', which rules and traffic figures need' : ''}.`
     const fix = `ACL SETUSER ${user} ${missing.map((one) => `+${one}`).join(' ')}`
     found.push(failed('rights', says, fix))
   }
@@ -111,8 +96,8 @@ function findings(
       warning(
         'rights',
         'Everybody who reaches this Redis can do everything with it: there is no password.',
-        `ACL SETUSER tollgate on >SECRET resetchannels ${keys} -@all ${ALL.map((one) => `+${one}`).join(' ')}`,
+        `ACL SETUSER tollgate on >SECRET resetchannels ${keys} -@all ${REDIS_COMMANDS.map((one) => `+${one}`).join(' ')}`,
       ),
     ]
-  return [ok('rights', `The user ${user} may run all ${ALL.length} commands that Tollgate uses.`)]
+  return [ok('rights', `The user ${user} may run all ${REDIS_COMMANDS.length} commands that Tollgate uses.`)]
 }

@@ -1,6 +1,6 @@
 import { StoreError, toStoreError } from '../../base/errors.js'
 import { isPromise, type MaybePromise } from '../../base/promises.js'
-import { clearTimeout, elapsedMs, pause, setImmediate, setTimeout } from '../../base/timers.js'
+import { clearTimeout, elapsedMs, pause, setImmediate, setTimeout, within } from '../../base/timers.js'
 import { processWide } from '../../base/warnings.js'
 import { createLimitSet } from '../../plans/limit/limit.js'
 import type { Store, StoreRequest } from '../../stores/contract.js'
@@ -215,19 +215,11 @@ export class Housekeeping {
   }
 
   /** An answer that never comes must not end all reading. One that comes too late is ignored: the next call repeats all. */
-  async #answered<T>(given: Promise<T>): Promise<T> {
-    let timer
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.#patienceMs = Math.min(this.#patienceMs * 2, MOST_PATIENCE_MS)
-        reject(new StoreError('the store did not answer', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
-      }, this.#patienceMs).unref()
+  #answered<T>(given: Promise<T>): Promise<T> {
+    return within(given, this.#patienceMs, () => {
+      this.#patienceMs = Math.min(this.#patienceMs * 2, MOST_PATIENCE_MS)
+      return new StoreError('the store did not answer', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' })
     })
-    try {
-      return await Promise.race([given, late])
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   /** Whether the store decides requests: then only rules do not work. */

@@ -1,6 +1,6 @@
 import { ConfigError, StoreError, toStoreError } from '../../base/errors.js'
 import { isPromise, type MaybePromise } from '../../base/promises.js'
-import { clearTimeout, setTimeout } from '../../base/timers.js'
+import { within } from '../../base/timers.js'
 import type { Board } from '../../stores/board.js'
 import type { Store } from '../../stores/contract.js'
 
@@ -22,17 +22,13 @@ export function needBoard({ board }: Store): Board {
 /** @throws {StoreError} when the store fails, or does not answer in time */
 export async function answered<T>(given: MaybePromise<T>): Promise<T> {
   if (!isPromise(given)) return given
-  let timer
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new StoreError('the store did not answer', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }))
-    }, SILENT_MS).unref()
-  })
   try {
-    return await Promise.race([given, late])
+    return await within(
+      given,
+      SILENT_MS,
+      () => new StoreError('the store did not answer', { code: 'ERR_TOLLGATE_STORE_TIMEOUT' }),
+    )
   } catch (error) {
     throw toStoreError(error)
-  } finally {
-    clearTimeout(timer)
   }
 }

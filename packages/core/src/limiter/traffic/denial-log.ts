@@ -10,7 +10,6 @@ const MINUTE_MS = 60_000
 const LONGEST_MS = 64 * MINUTE_MS
 /** Of one process: denials of further subjects leave no record. */
 const MOST_HELD = 500
-const MOST_A_PUT = 100
 const FORMAT = 1
 const LONGEST_ROUTE = 100
 
@@ -83,13 +82,13 @@ export class DenialRecords {
     })
   }
 
-  /** The records that have changed. Those are forgotten that have long been over. */
-  due(nowMs: number): Open[] {
+  /** The records that have changed, at most so many. Those are forgotten that have long been over. */
+  due(nowMs: number, most: number): Open[] {
     for (const [held, { record, lengthMs, isPut }] of this.#open) {
       if (isPut && nowMs > record.last.getTime() + lengthMs) this.#open.delete(held)
     }
     this.#over = this.#over.filter(({ isPut }) => !isPut)
-    return [...this.#over, ...this.#open.values()].filter(({ isPut }) => !isPut).slice(0, MOST_A_PUT)
+    return [...this.#over, ...this.#open.values()].filter(({ isPut }) => !isPut).slice(0, most)
   }
 }
 

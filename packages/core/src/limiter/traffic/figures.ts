@@ -15,16 +15,20 @@ export interface Top {
   readonly floor: number
 }
 
-/** The highest share of a limit that a subject was seen to use. */
-export interface Near {
-  readonly key: string
+/** How near a subject came to a limit. */
+export interface SubjectShare {
   readonly subject: string
   readonly plan: string
   readonly limit: string
-  /** From 0, above 1 for a limit with overage. */
+  /** The highest share of the limit that it was seen to use: 1 is all of it. Above 1 only for a limit with `overage`. */
   readonly share: number
+  /** Quota units used, and the quota, at that time. */
   readonly used: number
   readonly quota: number
+}
+
+export interface Near extends SubjectShare {
+  readonly key: string
 }
 
 /** The figures of some time, of one process or of several. */

@@ -1,3 +1,6 @@
+import { elapsedMs } from '../../base/timers.js'
+
+const SECOND_MS = 1000
 /** After so many requests were counted in a second, only half as many are counted. */
 const MOST_A_SECOND = 250
 const RAREST = 4096
@@ -13,8 +16,16 @@ export class Sampler {
   #weight = 1
   /** How many come before it. */
   #left = 0
-  /** How many were counted in this second. */
+  /** How many were counted since then. */
   #counted = 0
+  #sinceMs: number
+  readonly #nowMs: () => number
+
+  /** @param nowMs the time, in ms; only tests pass it */
+  constructor(nowMs: () => number = elapsedMs) {
+    this.#nowMs = nowMs
+    this.#sinceMs = nowMs()
+  }
 
   /** For how many requests this one stands; 0: it is not counted. */
   weigh(): number {
@@ -24,21 +35,30 @@ export class Sampler {
     }
     const weight = this.#weight
     this.#counted += 1
-    if (this.#counted >= MOST_A_SECOND && this.#every < RAREST) {
-      this.#every *= 2
-      this.#counted = 0
-    }
+    // The time is read only here, since to read it takes longer than all else.
+    if (this.#counted >= MOST_A_SECOND) this.#slowDown()
     this.#draw()
     return weight
   }
 
-  /** Called every second. */
+  #slowDown(): void {
+    const nowMs = this.#nowMs()
+    if (nowMs < this.#sinceMs + SECOND_MS && this.#every < RAREST) this.#every *= 2
+    this.#begin(nowMs)
+  }
+
+  #begin(nowMs: number): void {
+    this.#counted = 0
+    this.#sinceMs = nowMs
+  }
+
+  /** Called every second while not all are counted. */
   tick(): void {
     if (this.#every > 1 && this.#counted < MOST_A_SECOND / 4) {
       this.#every /= 2
       this.#draw()
     }
-    this.#counted = 0
+    this.#begin(this.#nowMs())
   }
 
   /** Whether all requests are counted. */

@@ -10,7 +10,7 @@ import type { Store } from '../../stores/contract.js'
 import type { Decision } from '../decision/decision.js'
 import { answered, needBoard, topicOf } from './board-access.js'
 import { type DenialRecord, readRecord } from './denial-log.js'
-import { type Figures, firstOf, merge, type Near } from './figures.js'
+import { type Figures, firstOf, merge, type Near, type SubjectShare } from './figures.js'
 import type { GivenPlans } from './given-plans.js'
 import { type Inspection, Questions, toInspection } from './questions.js'
 import { readReportText } from './report-text.js'
@@ -42,18 +42,6 @@ export interface SubjectDenials extends Pick<SubjectTraffic, 'subject' | 'plan'>
   /** Its denials, and by how much that can be wrong. 0: it is exact. */
   readonly denied: number
   readonly error: number
-}
-
-/** How near a subject came to a limit. */
-export interface SubjectShare {
-  readonly subject: string
-  readonly plan: string
-  readonly limit: string
-  /** The highest share of the limit that it was seen to use: 1 is all of it. Above 1 only for a limit with `overage`. */
-  readonly share: number
-  /** Quota units used, and the quota, at that time. */
-  readonly used: number
-  readonly quota: number
 }
 
 /** What the processes of a limiter have seen lately. */

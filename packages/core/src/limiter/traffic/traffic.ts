@@ -21,6 +21,8 @@ const PUT_EVERY_MS = 10_000
 const IDLE_MS = 60_000
 const RETRY_AFTER_REFUSAL_MS = 60_000
 const PLANS_EVERY_MS = 3_600_000
+/** So that a flood of denied subjects costs Redis little. Into its own memory, a process writes all. */
+const MOST_RECORDS = 100
 
 /** All processes together. With many of them, each tells of fewer subjects. */
 const MOST_CHARACTERS = 4_000_000
@@ -86,6 +88,8 @@ export class Traffic {
       this.#denials.note({ decision, context }, target, { count: weight, nowMs: nowMs() })
     this.#notedMs = elapsedMs()
     if (decision.source === 'store') this.#decidedMs = this.#notedMs
+    // Without a timer, requests see to it themselves.
+    if (this.#options.synchronous) this.#putIfDue(this.#notedMs)
     if (!this.#timer && this.#isNeeded()) this.#run()
   }
 
@@ -118,18 +122,20 @@ export class Traffic {
   #tick(): void {
     this.#timer = undefined
     this.#sampler.tick()
-    const nowMs = elapsedMs()
-    const everyMs = nowMs < this.#watchedUntilMs ? TICK_MS / 2 : PUT_EVERY_MS
-    if (!this.#options.synchronous && nowMs >= this.#putMs + everyMs && nowMs >= this.#refusedUntilMs) {
-      this.#putMs = nowMs
-      void this.put()
-    }
+    this.#putIfDue(elapsedMs())
     if (this.#isNeeded()) this.#run()
   }
 
+  #putIfDue(nowMs: number): void {
+    const everyMs = nowMs < this.#watchedUntilMs ? TICK_MS / 2 : PUT_EVERY_MS
+    if (nowMs < this.#putMs + everyMs || nowMs < this.#refusedUntilMs) return
+    this.#putMs = nowMs
+    void this.put()
+  }
+
   async #putNow(): Promise<void> {
-    const { board, name, nowMs } = this.#options
-    const due = this.#denials.due(nowMs())
+    const { board, name, nowMs, synchronous } = this.#options
+    const due = this.#denials.due(nowMs(), synchronous ? Infinity : MOST_RECORDS)
     try {
       if (due.length > 0) {
         for (const one of due) one.isPut = true

@@ -3,8 +3,8 @@ import type { StoreErrorReason } from '../../base/errors.js'
 /** The commands that decisions and `reset` use. A Redis user needs permission for these. */
 const TO_DECIDE = ['evalsha', 'eval', 'get', 'mget', 'set', 'setrange', 'time', 'del'] as const
 
-/** The commands that rules use besides. */
-const FOR_RULES = [
+/** The commands that rules, traffic figures and logs use besides. */
+export const FOR_RULES = [
   ...(['hget', 'hset', 'hdel', 'pexpire'] as const),
   ...(['zadd', 'zcard', 'zrange', 'zrem', 'zremrangebyrank', 'zremrangebyscore', 'zscore'] as const),
 ]

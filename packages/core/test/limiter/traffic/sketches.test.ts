@@ -79,6 +79,14 @@ test('the sampler counts all of few requests, and of many those that stand for a
   for (let i = 0; i < 249; i += 1) expect(few.weigh()).toBe(1)
   expect(few.isExact).toBe(true)
 
+  // Spread over time, as many requests are still few.
+  const time = { now: 0 }
+  const slow = new Sampler(() => time.now)
+  for (let i = 0; i < 2000; i += 1) {
+    time.now += 100
+    expect(slow.weigh()).toBe(1)
+  }
+
   const many = new Sampler()
   const N = 2_000_000
   let [sum, counted] = [0, 0]

@@ -170,6 +170,12 @@ describe.each(STORES)('%s', (_, newStore) => {
   })
 })
 
+test('in memory, the log has all subjects that were denied at once', async () => {
+  const limiter = make(memoryStore())
+  for (let i = 0; i < 200; i += 1) await limiter.consume({ id: `subject-${i}`, plan: 'free' }, { cost: 9 })
+  expect((await limiter.denialLog()).denials).toHaveLength(200)
+})
+
 test('hostile ids are told as they are, or by their key', async () => {
   const limiter = make(memoryStore())
   const shown = ['<b>', '__proto__', 'constructor', "'; --"]
