@@ -61,7 +61,7 @@ const PACKAGES = {
     "The command line knows core's faces, commander and ioredis, and no other package.",
     ...['./*', './**', '../[a-z]*', '../[a-z]*/**', '../../[a-z]*', '../../[a-z]*/**', '@tollgate/core'],
     ...['@tollgate/core/adapter', '@tollgate/core/store', 'commander', 'ioredis', 'node:fs', 'node:net'],
-    ...['node:os', 'node:path', 'node:url', 'node:crypto', 'node:readline/promises'],
+    ...['node:os', 'node:path', 'node:url', 'node:crypto', 'node:readline/promises', 'node:timers/promises'],
   ],
   'store-contract': [
     "The contract of stores knows what authors of stores know: core's face for them.",

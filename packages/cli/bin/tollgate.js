@@ -7,6 +7,10 @@ const { argv, env, stdin, stdout, stderr } = process
 process.removeAllListeners('warning')
 process.on('warning', () => {})
 
-const code = await run(argv.slice(2), { env, cwd: process.cwd(), stdin, stdout, stderr })
+const onInterrupt = (stop) => {
+  process.once('SIGINT', stop)
+  return () => process.off('SIGINT', stop)
+}
+const code = await run(argv.slice(2), { env, cwd: process.cwd(), stdin, stdout, stderr, onInterrupt })
 // A plans file can hold connections of the application open, so the process does not end by itself.
 stdout.write('', () => stderr.write('', () => process.exit(code)))

@@ -8,6 +8,8 @@ export interface OutputStream extends NodeJS.WritableStream {
   readonly isTTY?: boolean | undefined
   /** The width of the terminal, in characters. */
   readonly columns?: number | undefined
+  /** Its height, in lines. */
+  readonly rows?: number | undefined
 }
 
 /** What a command line gets from its process. */
@@ -18,4 +20,6 @@ export interface Host {
   readonly stdin: InputStream
   readonly stdout: OutputStream
   readonly stderr: OutputStream
+  /** Calls `stop` once when the operator presses Ctrl-C, instead of ending the process. Returns what undoes that. */
+  onInterrupt(stop: () => void): () => void
 }

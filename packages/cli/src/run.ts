@@ -4,9 +4,11 @@ import { addCheck } from './commands/check.js'
 import { addDoctor } from './commands/doctor/doctor.js'
 import { addOverrides } from './commands/overrides.js'
 import { addBlocks } from './commands/blocks.js'
+import { addHistory } from './commands/history.js'
 import { addRules } from './commands/rules.js'
-import { addShow } from './commands/show.js'
-import { addWhy } from './commands/why.js'
+import { addShow } from './commands/show/show.js'
+import { addTop } from './commands/top.js'
+import { addWhy } from './commands/why/why.js'
 import type { Shell } from './commands/command.js'
 import { EXIT, toCommandError, type CommandError, type ExitCode } from './errors.js'
 import type { Host } from './host.js'
@@ -29,7 +31,9 @@ Exit codes:
   3  Redis cannot be reached, or refuses this user
 
 Examples:
-  tollgate show acme --plan pro              # what acme has used, and what holds for it
+  tollgate top                               # who is busiest, denied most, and nearest to a limit
+  tollgate show acme                         # what acme has used, and what holds for it
+  tollgate why acme --at 14:03               # why acme was denied then
   tollgate block acme --for 1h --reason abuse
   tollgate doctor                            # is this Redis set up right?
 
@@ -77,9 +81,11 @@ function programFor(host: Host, end: Shell['end']): Command {
     .addHelpText('after', AFTER)
   const shell = { host, program, end }
   program.commandsGroup('Look:')
+  addTop(shell)
   addShow(shell)
-  addRules(shell)
   addWhy(shell)
+  addRules(shell)
+  addHistory(shell)
   program.commandsGroup('Change what holds:')
   addBlocks(shell)
   addOverrides(shell)

@@ -45,7 +45,8 @@ describe('why', () => {
     const other = await ask(reference, 'quite another secret')
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('sealed with another secret') })
     expect(await ask('urn:tollgate:AZ')).toMatchObject({ code: 1 })
-    expect(await ask('acme')).toMatchObject({ code: 2, stderr: expect.stringContaining("got 'acme'") })
+    const dated = await tollgate(['why', 'urn:tollgate:AZ', '--at', '14:03'])
+    expect(dated).toMatchObject({ code: 2, stderr: expect.stringContaining('a reference says itself when') })
     expect(await ask(reference, '')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('Set TOLLGATE_SECRET'),

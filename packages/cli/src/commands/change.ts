@@ -6,12 +6,12 @@ import { safeText } from '../output/safe-text.js'
 import type { Limiter } from '@tollgate/core'
 import {
   configure,
-  withSession,
+  withPlansOfStore,
   type Configuration,
   type Context,
-  type Session,
   type SharedFlags,
-} from '../session/session.js'
+} from '../session/configuration.js'
+import { withSession, type Session } from '../session/session.js'
 import { withConnection } from './command.js'
 
 /** Options of all commands that change something. */
@@ -28,9 +28,9 @@ export interface NoteFlags {
 
 /** A change, from its announcement to its result. */
 export interface Change<T> {
-  /** Plans that must exist. Without a plans file, nobody can check that. */
+  /** Plans that must exist. As long as no plans are known, nobody can check that. */
   readonly plans?: readonly string[]
-  /** Checks that cost nothing, before anything is connected. */
+  /** For calls that need the application's plans. Throws if these do not do. */
   readonly check?: (configuration: Configuration) => void
   /** The call itself. It is made twice: with a limiter in memory, which refuses what is wrong, and then with the real one. */
   readonly call: (limiter: Limiter) => Promise<T>
@@ -90,13 +90,17 @@ export async function carryOut<T>(context: Context<ChangeFlags>, change: Change<
   const { out, flags } = context
   const { plans, check, call, announce, conclude } = change
   const configuration = await configure(context, plans)
-  check?.(configuration)
+  const isComplete = configuration.plans !== undefined || !check
   // What is wrong is refused before Redis is asked.
-  await configuration.rehearse(call)
-  return withSession(context, configuration, async (session) => {
+  if (isComplete) {
+    check?.(configuration)
+    await configuration.rehearse(call)
+  }
+  const act = async (session: Session): Promise<ExitCode> => {
+    check?.(session)
     const planned = await session.rehearse(call, session.nowMs)
     for (const line of await announce(planned, session)) out.note(line)
-    if (plans?.length && !configuration.file)
+    if (plans?.length && !configuration.plans)
       out.note('There is no plans file here, so nobody has checked that this plan exists.')
     if (flags.dryRun) {
       out.note('Nothing was changed: this was a dry run.')
@@ -118,7 +122,8 @@ export async function carryOut<T>(context: Context<ChangeFlags>, change: Change<
       ...(undo?.startsWith('tollgate') && { undo }),
     })
     return exit
-  })
+  }
+  return withSession(context, configuration, act, isComplete ? undefined : withPlansOfStore)
 }
 
 async function isWanted({ host, flags }: Context<ChangeFlags>): Promise<boolean> {

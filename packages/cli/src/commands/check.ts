@@ -5,7 +5,7 @@ import { safeText } from '../output/safe-text.js'
 import type { Cell } from '../output/table.js'
 import { counted, quotaInWords } from '../output/words.js'
 import { DEFAULT_FILES, inMemory, loadPlansFile } from '../session/plans-file.js'
-import type { SharedFlags } from '../session/session.js'
+import type { SharedFlags } from '../session/configuration.js'
 import { addCommand, withJson, type Shell } from './command.js'
 
 interface PlanLimit {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { ExitCode } from '../errors.js'
 import type { Host } from '../host.js'
 import { Output } from '../output/output.js'
-import type { Context, SharedFlags } from '../session/session.js'
+import type { Context, SharedFlags } from '../session/configuration.js'
 
 /** What a command does. It resolves to what the process ends with. */
 export type Action<Flags extends SharedFlags> = (

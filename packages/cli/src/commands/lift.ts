@@ -1,7 +1,7 @@
 import type { Limiter, Rule } from '@tollgate/core'
 import { EXIT, wrong, type ExitCode } from '../errors.js'
 import { endInWords } from '../output/words.js'
-import type { Context } from '../session/session.js'
+import type { Context } from '../session/configuration.js'
 import { shownSubject, subjectOf, withPlan, type SubjectFlags } from '../session/subject.js'
 import {
   carryOut,

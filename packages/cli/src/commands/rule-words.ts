@@ -3,7 +3,9 @@ import { safeText } from '../output/safe-text.js'
 import { lengthInWords, numberInWords, timeInWords } from '../output/words.js'
 
 /** What a rule does, in few words: `block`, `override ×2`, `override: plan pro`. */
-export function effectOf(rule: Rule): string {
+export function effectOf(
+  rule: Pick<Rule, 'kind' | 'level' | 'plan' | 'limits' | 'factor' | 'concurrentFactor'>,
+): string {
   const { kind, level, plan, limits, factor, concurrentFactor } = rule
   if (kind === 'block') return level === undefined ? 'block' : `block, level ${level}`
   const instead = [

@@ -32,8 +32,12 @@ export class Output {
 
   /** Sentences for people, in lines that fit. */
   say(text: string, indent = ''): void {
-    const lines = this.width === undefined ? [text] : wrapped(text, this.width - indent.length)
-    for (const line of lines) this.line(indent + line)
+    for (const line of this.linesIn(text, indent.length)) this.line(indent + line)
+  }
+
+  /** The lines of sentences. */
+  linesIn(text: string, indent = 0): readonly string[] {
+    return this.width === undefined ? [text] : wrapped(text, this.width - indent)
   }
 
   /** Sentences that belong to no answer, such as an announcement. With `--json` they go to stderr, so that stdout is one value. */
@@ -43,7 +47,12 @@ export class Output {
   }
 
   table(columns: readonly Column[], rows: readonly (readonly Cell[])[]): void {
-    for (const line of tableOf(columns, rows, this)) this.line(line)
+    for (const line of this.linesOf(columns, rows)) this.line(line)
+  }
+
+  /** The lines of a table, for what is written in one piece. */
+  linesOf(columns: readonly Column[], rows: readonly (readonly Cell[])[]): readonly string[] {
+    return tableOf(columns, rows, this)
   }
 
   /** The answer for programs. Without `--json` there is none. */

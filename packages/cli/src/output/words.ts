@@ -59,8 +59,8 @@ export function quotaInWords(quota: number, windowMs: number): string {
 }
 
 /** `1 unit`, `5 units`. */
-export function counted(count: number, one: string): string {
-  return `${numberInWords(count)} ${one}${count === 1 ? '' : 's'}`
+export function counted(count: number, one: string, plural = 's'): string {
+  return `${numberInWords(count)} ${one}${count === 1 ? '' : plural}`
 }
 
 /** An argument as a shell reads it back. */

@@ -8,9 +8,9 @@ import { safeLine, safeText } from '../output/safe-text.js'
 /** The files that are looked for if none is named. */
 export const DEFAULT_FILES = ['tollgate.config.js', 'tollgate.config.mjs'] as const
 
-/** What the application says about its limits. */
-export interface PlansFile {
-  /** As the operator named it, safe to show. */
+/** What the application says about its limits, in a file or in its Redis. */
+export interface KnownPlans {
+  /** Where that is, safe to show: a file as the operator named it. */
   readonly shown: string
   readonly options: LimiterOptions
 }
@@ -21,7 +21,7 @@ export interface PlansFile {
  * @param named the file that the operator named; undefined: one of the default files, if it exists
  * @throws {CommandError} when it does not exist, fails, or its options are wrong
  */
-export async function loadPlansFile(named: string | undefined, cwd: string): Promise<PlansFile | undefined> {
+export async function loadPlansFile(named: string | undefined, cwd: string): Promise<KnownPlans | undefined> {
   const name = named ?? DEFAULT_FILES.find((one) => existsSync(resolve(cwd, one)))
   if (name === undefined) return undefined
   const shown = safeText(name)
@@ -67,7 +67,7 @@ function isPromise(value: object): boolean {
 }
 
 /** @throws {CommandError} when no limiter can be made of the options */
-async function trial({ shown, options }: PlansFile): Promise<void> {
+async function trial({ shown, options }: KnownPlans): Promise<void> {
   try {
     await inMemory(options, Date.now(), async () => {})
   } catch (error) {

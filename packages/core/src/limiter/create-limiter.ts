@@ -107,7 +107,7 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
     this.#given = options
     const counts = !uses.isHidden && options.traffic !== false
     const traffic = { counts, store, hide, rules, name: rules.begin, warn: warnOf }
-    this.#traffic = new TrafficCalls({ ...traffic, ...this.#forTraffic() })
+    this.#traffic = new TrafficCalls({ ...traffic, ...this.#forTraffic(options) })
     this.operate(rules.calls, this.#traffic)
     const failure = failureOptions(options)
     const warning = new StoreWarning(warnOf, failure.onStoreFailure)
@@ -141,8 +141,9 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
     }
   }
 
-  #forTraffic(): Pick<TrafficNeeds, 'plans' | 'peek'> {
+  #forTraffic({ planOf }: LimiterOptions): Pick<TrafficNeeds, 'plans' | 'peek' | 'assumesPlan'> {
     return {
+      assumesPlan: () => planOf === undefined && this.#plans.names.length > 1,
       plans: () => this.#given,
       peek: async (subject) => this.#common.peek(subject, { onStoreFailure: 'throw' }),
     }

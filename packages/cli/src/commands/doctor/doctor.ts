@@ -7,7 +7,7 @@ import type { Output } from '../../output/output.js'
 import { safeText } from '../../output/safe-text.js'
 import type { Cell } from '../../output/table.js'
 import { counted } from '../../output/words.js'
-import { configure, type Context } from '../../session/session.js'
+import { configure, type Context } from '../../session/configuration.js'
 import { addCommand, withConnection, type Shell } from '../command.js'
 import { failed, ok, warning, type Finding } from './finding.js'
 import { checkRights } from './rights.js'
@@ -41,8 +41,8 @@ export function addDoctor(shell: Shell): void {
       ],
     },
     async (context) => {
-      const { address, file } = await configure(context)
-      const deadlineMs = file?.options.deadlineMs ?? DEFAULT_DEADLINE_MS
+      const { address, plans } = await configure(context)
+      const deadlineMs = plans?.options.deadlineMs ?? DEFAULT_DEADLINE_MS
       const examined = await examine(context, address, deadlineMs)
       const all = [...examined.connection, ...examined.findings]
       context.out.json({ address: address.shown, checks: all })

@@ -167,6 +167,8 @@ export class RuleCalls {
 
   async #lift(key: string, note: options.Noted): Promise<boolean> {
     const list = this.#needList()
+    // Which rule it was is only known here while it still holds.
+    if (list.state === 'unread') await list.refresh().catch(() => {})
     // Of two that lift it at the same time, the first one does.
     if (!this.#notes.has(key)) this.#notes.set(key, note)
     return (await list.change(this.#held.begin + key, '', { inUs: 0 })) === 'written'

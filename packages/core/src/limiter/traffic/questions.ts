@@ -14,6 +14,8 @@ export interface Inspection extends Pick<
   Decision,
   'plan' | 'limits' | 'violated' | 'retryAfterMs' | 'reason' | 'override' | 'allowed'
 > {
+  /** Set if it is the default plan because nobody named one: there is no `planOf`. Requests can name another. */
+  readonly isDefaultPlan?: true
   /** The block that denies all its requests now. */
   readonly block?: {
     readonly of: string
@@ -31,13 +33,19 @@ const MOST_DELAY_MS = 300
 const LONGEST_QUESTION = 2000
 const FORMAT = 1
 
-interface QuestionsOptions {
+/** What makes an inspection. */
+export interface Inspector {
+  readonly peek: (subject: Subject) => Promise<Decision>
+  /** Whether a subject that names no plan gets the default plan, although there are others. */
+  readonly assumesPlan: () => boolean
+}
+
+interface QuestionsOptions extends Inspector {
   readonly board: Board
   readonly name: string
   readonly rules: Pick<Rules, 'ask' | 'take'>
   /** Whether only hashes of ids may get into the store. */
   readonly hides: boolean
-  readonly peek: (subject: Subject) => Promise<Decision>
 }
 
 /** Questions that one process asks all others of a limiter, and that one of them answers. */
@@ -79,13 +87,13 @@ export class Questions {
 
   /** Answers a question, unless another process does. Never rejects. */
   async answer(question: string, text: string): Promise<void> {
-    const { rules, board, name, peek } = this.#options
+    const { rules, board, name } = this.#options
     await pause(Math.random() * MOST_DELAY_MS)
     try {
       if (!(await rules.take(question))) return
       const [format, subject] = JSON.parse(text) as [number, Subject]
       if (format !== FORMAT || !isOptions(subject)) return
-      const answer = await peek(subject).then(toInspection, toFailure)
+      const answer = await inspect(subject, this.#options).catch(toFailure)
       await board.put(
         topicOf('answers', name),
         [{ id: question, text: JSON.stringify([FORMAT, answer]) }],
@@ -97,9 +105,14 @@ export class Questions {
   }
 }
 
-export function toInspection(decision: Decision): Inspection {
-  const { plan, limits, allowed, violated, retryAfterMs, reason, override, block } = decision
-  return { plan, limits, allowed, violated, retryAfterMs, ...givenOf({ reason, override, block }) }
+/** @throws whatever `peek` does */
+export async function inspect(subject: Subject, { peek, assumesPlan }: Inspector): Promise<Inspection> {
+  const { plan, limits, allowed, violated, retryAfterMs, reason, override, block } = await peek(subject)
+  const isDefaultPlan = subject.plan === undefined && assumesPlan() ? true : undefined
+  return {
+    ...{ plan, limits, allowed, violated, retryAfterMs },
+    ...givenOf({ isDefaultPlan, reason, override, block }),
+  }
 }
 
 interface Failure {

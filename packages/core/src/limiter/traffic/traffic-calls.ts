@@ -7,12 +7,11 @@ import type { Subject } from '../../plans/subject.js'
 import { needSubject } from '../../requests/subject/subject.js'
 import type { Board, Note, NoteTerms } from '../../stores/board.js'
 import type { Store } from '../../stores/contract.js'
-import type { Decision } from '../decision/decision.js'
 import { answered, needBoard, topicOf } from './board-access.js'
 import { type DenialRecord, readRecord } from './denial-log.js'
 import { type Figures, firstOf, merge, type Near, type SubjectShare } from './figures.js'
 import type { GivenPlans } from './given-plans.js'
-import { type Inspection, Questions, toInspection } from './questions.js'
+import { inspect, type Inspection, type Inspector, Questions } from './questions.js'
 import { readReportText } from './report-text.js'
 import { readRuleRecord, type RuleRecord, toRuleNote } from './rule-log.js'
 import { DENIALS, REPORTS, Traffic, type TrafficOptions } from './traffic.js'
@@ -91,12 +90,11 @@ const CLOSING_MS = 250
 const MOST_A_PUT = 100
 
 /** What the calls need of the limiter. */
-export interface TrafficNeeds extends Pick<TrafficOptions, 'name' | 'hide' | 'warn'> {
+export interface TrafficNeeds extends Inspector, Pick<TrafficOptions, 'name' | 'hide' | 'warn'> {
   readonly store: Store
   readonly rules: Pick<Rules, 'nowMs' | 'watch' | 'ask' | 'take'>
   /** The plans as they were given, for processes that do not have them. */
   readonly plans: () => GivenPlans
-  readonly peek: (subject: Subject) => Promise<Decision>
   /** Whether this process counts its requests by subject. */
   readonly counts: boolean
 }
@@ -124,7 +122,7 @@ export class TrafficCalls {
   /** @throws as `Questions.ask`; a StoreError when the store does not answer */
   async inspect(subject: Subject | string): Promise<Inspection> {
     if (!this.own && this.#questions) return this.#questions.ask(subject)
-    return toInspection(await this.#options.peek(needSubject(subject)))
+    return inspect(needSubject(subject), this.#options)
   }
 
   asked(question: string, text: string): void {

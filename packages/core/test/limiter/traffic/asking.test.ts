@@ -60,6 +60,20 @@ test('where a subject stands, by the plan that only the application knows', asyn
   })
 })
 
+test('whether it is only the default plan, since requests can name another', async () => {
+  const [app, script] = two({ planOf: undefined })
+  for (const one of [app, script]) {
+    expect(await one.inspect('acme')).toMatchObject({ plan: 'free', isDefaultPlan: true })
+    const named = await one.inspect({ id: 'acme', plan: 'pro' })
+    expect([named.plan, 'isDefaultPlan' in named]).toEqual(['pro', false])
+  }
+  const [, other] = two()
+  expect('isDefaultPlan' in (await other.inspect('globex'))).toBe(false)
+  const [, simple] = two({ plans: undefined, defaultPlan: undefined, planOf: undefined, limit: '5/min' })
+  const inspection = await simple.inspect('acme')
+  expect([inspection.plan, 'isDefaultPlan' in inspection]).toEqual(['default', false])
+})
+
 test('one of several processes answers', async () => {
   const prefix = testPrefix()
   let answers = 0

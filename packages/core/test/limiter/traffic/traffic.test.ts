@@ -231,6 +231,18 @@ test('several processes: what all have seen, also of a subject that both serve',
   expect(await second.ruleLog()).toHaveLength(1)
 })
 
+test('a rule that is lifted by a script that has just started', async () => {
+  const prefix = testPrefix()
+  const store = (): Store => redisStore(redisOfAnotherProcess(), { prefix })
+  await make(store()).block('acme', { for: '1h' })
+  const script = make(store(), { traffic: false })
+  const heard: unknown[] = []
+  script.on('rule', (change) => heard.push(change))
+  expect(await script.unblock('acme', { by: 'ops' })).toBe(true)
+  expect(heard).toMatchObject([{ action: 'lifted', by: 'ops', rule: { kind: 'block', of: 'acme' } }])
+  expect(await script.ruleLog()).toMatchObject([{ action: 'lifted', by: 'ops' }, { action: 'set' }])
+})
+
 test('while somebody looks, processes tell their traffic more often', async () => {
   const prefix = testPrefix()
   const puts = { watched: 0, alone: 0 }

@@ -1,0 +1,201 @@
+// Who is busiest, why somebody was denied, and who changed what.
+import { PassThrough } from 'node:stream'
+import { run, type Host } from '@tollgate/cli'
+import { eventually, testRedisUrl } from '@tollgate/testing'
+import { Application } from './application.ts'
+
+const app = new Application()
+/** What moves the cursor to the first line of a frame, and clears all below. */
+const UP = new RegExp(String.raw`\x1b\[\d+A\x1b\[J`, 'g')
+const free = (id: string): object => ({ id, plan: 'free' })
+
+async function use(id: string, times: number): Promise<void> {
+  for (let i = 0; i < times; i += 1) await app.limiter.consume(free(id) as never)
+}
+
+/** As a table of figures: without times, lengths of time and how long Redis took. */
+const timeless = (text: string): string =>
+  text
+    .replace(/\w{3} \d+ \w{3} \d\d:\d\d(:\d\d)?|\d\d:\d\d:\d\d/g, 'TIME')
+    .replace(/\b\d+ (h|min|s|ms)( \d+ (min|s))?\b/g, 'LENGTH')
+    .replace(/[\d.]+ LENGTH/g, 'LENGTH')
+    .replace(/[\d.,]+ a second/, 'N a second')
+
+describe('top', () => {
+  test('says who is busiest, denied most, and nearest to a limit', async () => {
+    await use('acme', 7)
+    await use('globex', 2)
+    const { code, stdout } = await app.runElsewhere('top')
+    expect({ code, text: timeless(stdout).split('\n') }).toEqual({
+      code: 0,
+      text: [
+        expect.stringMatching(
+          /^TIME UTC: 9 requests in the last LENGTH, N a second, 22% denied\. 1 process\. Redis answers in .*\.$/,
+        ),
+        '',
+        'BUSIEST  PLAN  REQUESTS  DENIED  UNITS',
+        'acme     free         7     29%      5',
+        'globex   free         2      0%      2',
+        '',
+        'MOST DENIED  PLAN  DENIALS',
+        'acme         free        2',
+        '',
+        'NEAREST  PLAN  LIMIT    USED',
+        'acme     free  hour   5 of 5  100%',
+        'globex   free  hour   2 of 5   40%',
+        '',
+      ],
+    })
+  })
+
+  test('has the same for programs, and lists as long as it is told', async () => {
+    await use('acme', 3)
+    await use('globex', 2)
+    const { stdout } = await app.runElsewhere('top', '--json', '--most', '1')
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...{ at: expect.any(String), storeMs: expect.any(Number), processes: 1, requests: 5, denied: 0 },
+      busiest: [{ subject: 'acme', requests: 3, error: 0 }],
+      nearest: [{ subject: 'acme', limit: 'hour', share: 0.6 }],
+    })
+    expect(await app.runElsewhere('top', '--most', '201')).toMatchObject({
+      code: 2,
+      stderr: "--most: got '201', expected a whole number from 1 to 200.\n",
+    })
+  })
+
+  test('says that nobody had a request', async () => {
+    expect((await app.runElsewhere('top')).stdout).toContain('no process had a request')
+  })
+
+  test('on a terminal draws again until Ctrl-C', async () => {
+    const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 70, rows: 40 })
+    let text = ''
+    stdout.on('data', (chunk) => (text += String(chunk)))
+    let interrupt = (): void => {}
+    let undone = 0
+    const onInterrupt: Host['onInterrupt'] = (stop) => {
+      interrupt = stop
+      return () => (undone += 1)
+    }
+    const host = { stdin: new PassThrough(), stdout, stderr: new PassThrough(), onInterrupt }
+    const env = { REDIS_URL: testRedisUrl(), NO_COLOR: '1' }
+    const ended = run(['top', '--prefix', app.prefix], { ...host, env, cwd: app.elsewhere.cwd })
+    await eventually(() => text.includes('no process had a request'))
+    await use('acme', 7)
+    await eventually(() => text.includes('acme         free        2'))
+    interrupt()
+    expect(await ended).toBe(0)
+    expect(undone).toBe(1)
+    // What is drawn over is gone: only the last frame is left.
+    const frames = text.split(UP)
+    const up = [...text.matchAll(UP)].map(([seq]) => Number.parseInt(seq.slice(2), 10))
+    expect(up).toEqual(frames.slice(0, -1).map((frame) => frame.split('\n').length - 1))
+    expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(70 + 10)
+  })
+})
+
+describe('why', () => {
+  test('has the denials of the last day, the latest in words, and what would have fit', async () => {
+    await use('acme', 4)
+    for (const cost of [1, 3, 3]) await app.limiter.consume(free('acme') as never, { cost })
+    await app.limiter.traffic()
+    const { code, stdout } = await app.runElsewhere('why', 'acme')
+    expect(code).toBe(0)
+    expect(timeless(stdout)).toMatch(
+      /^FROM \(UTC\) +UNTIL +DENIALS +OF +PLAN +LIMIT +USED +COST +FITS IN +SOURCE\nTIME +TIME +2 +acme +free +hour +5 of 5 +3 +LENGTH +store\n/,
+    )
+    expect(timeless(stdout)).toContain('\n2 denials between TIME UTC and TIME UTC. The latest:\n')
+    expect(stdout).toContain('the limit hour was used up (5 of 5 used, and the request costs 3 units).')
+    expect(stdout).toMatch(/It would have passed from .* UTC on \(.* later\)\.\n {2}Decided by: Redis\.\n$/)
+  })
+
+  test('says which cost would have fit', async () => {
+    await use('acme', 3)
+    await app.limiter.consume(free('acme') as never, { cost: 4 })
+    await app.limiter.consume(free('globex') as never, { cost: 6 })
+    await app.limiter.traffic()
+    expect((await app.runElsewhere('why', 'acme')).stdout).toContain(
+      'At a cost of 2 or less it would have passed at once.',
+    )
+    const never = (await app.runElsewhere('why', 'globex')).stdout
+    expect(never).toContain('the request costs 6 units, more than the limit hour ever allows.')
+    expect(never).toContain('It would never have passed.')
+    expect(never).toContain('At a cost of 5 or less it would have passed at once.')
+  })
+
+  test('around a time, of all customers or one, and says how far the log reaches back', async () => {
+    await use('acme', 6)
+    await use('globex', 6)
+    await app.limiter.traffic()
+    const now = new Date((await app.limiter.denialLog()).denials[0]?.last ?? 0).toISOString()
+    for (const at of [now, now.slice(11, 19), now.slice(11, 16)]) {
+      const all = await app.runElsewhere('why', '--at', at, '--json')
+      const { denials } = JSON.parse(all.stdout) as { denials: { subject: string }[] }
+      expect([at, denials.map(({ subject }) => subject).toSorted()]).toEqual([at, ['acme', 'globex']])
+    }
+    const other = new Date(Date.parse(now) - 600_000).toISOString()
+    expect(await app.runElsewhere('why', 'acme', '--at', other)).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^acme was not denied between .* UTC and .* UTC\.\n$/),
+    })
+    const old = await app.runElsewhere('why', '--at', '2026-01-31T14:03:00Z')
+    expect(old).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^Nobody was denied.*\nThe log reaches back to /),
+    })
+  })
+
+  test.each(['14:60', '24:00', 'friday', '2026-01-31', '2026-01-31T14:03:00'])(
+    'refuses the time %s',
+    async (at) => {
+      expect(await app.runElsewhere('why', 'acme', '--at', at)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`--at: got '${at}', expected a time of day in UTC, such as 14:03,`),
+      })
+    },
+  )
+
+  test('lets no id reach the terminal as it is', async () => {
+    for (const id of ['\u001b[31mred', 'a\u202eb', 'x\ny', `long-${'é'.repeat(5000)}`]) await use(id, 6)
+    await app.limiter.traffic()
+    for (const args of [['why'], ['top']]) {
+      const { code, stdout } = await app.runElsewhere(...args)
+      expect([code, stdout.includes('free')]).toEqual([0, true])
+      expect(stdout).not.toMatch(/[^\n\P{C}]/u)
+      expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThan(250)
+    }
+  })
+})
+
+describe('history', () => {
+  test('says who changed which rule, and why', async () => {
+    await app.runElsewhere('block', 'acme', '--for', '1h', '--reason', 'abuse', '--by', 'ops')
+    await app.runElsewhere('override', 'globex', '--factor', '2', '--for', '1d', '--by', 'support')
+    await app.runElsewhere('unblock', 'acme', '--by', 'support')
+    const { code, stdout } = await app.runElsewhere('history')
+    expect({ code, lines: timeless(stdout).replace(/ +/g, ' ').split('\n') }).toEqual({
+      code: 0,
+      lines: [
+        'AT (UTC) CHANGE RULE OF UNTIL (UTC) BY REASON',
+        'TIME lifted block acme support',
+        'TIME set override ×2 globex TIME support',
+        'TIME set block acme TIME ops abuse',
+        '',
+        '3 changes of rules.',
+        '',
+      ],
+    })
+    const { stdout: json } = await app.runElsewhere('history', 'acme', '--json')
+    expect(JSON.parse(json)).toMatchObject({
+      changes: [
+        { action: 'lifted', kind: 'block', of: 'acme', by: 'support' },
+        { action: 'set', kind: 'block', of: 'acme', by: 'ops', reason: 'abuse' },
+      ],
+    })
+    const none = await app.runElsewhere('history', 'initech')
+    expect(none).toMatchObject({
+      code: 0,
+      stdout: 'No rule about initech was set or lifted in the last 400 days.\n',
+    })
+  })
+})

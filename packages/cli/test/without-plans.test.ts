@@ -1,0 +1,121 @@
+// What a command line cannot know, such as the plan of a customer, the application says: a process of it, or what it left in Redis.
+import type { Limiter, LimiterOptions } from '@tollgate/core'
+import { testPrefix, testRedisUrl } from '@tollgate/testing'
+import { Application, OPTIONS } from './application.ts'
+import { tollgate } from './command-line.ts'
+
+const app = new Application()
+const planOf = ({ id }: { id: string | number }): string => (id === 'acme' ? 'pro' : 'free')
+const limiters: Limiter[] = []
+
+afterEach(async () => {
+  await Promise.all(limiters.splice(0).map((one) => one.close()))
+})
+
+function another(options: LimiterOptions): Limiter {
+  const limiter = app.another(options)
+  limiters.push(limiter)
+  return limiter
+}
+
+/** The processes of the application have put down what they have seen, and their plans. */
+async function putDown(limiter: Limiter): Promise<void> {
+  await limiter.traffic()
+}
+
+describe('show without a plans file', () => {
+  test('asks a process of the application for the plan, and has all that it knows', async () => {
+    await app.limiter.close()
+    const limiter = another({ ...OPTIONS, planOf })
+    for (let i = 0; i < 2; i += 1) await limiter.consume('acme')
+    await putDown(limiter)
+    const { code, stdout } = await app.runElsewhere('show', 'acme')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^acme on the plan pro, at .* UTC\n/)
+    expect(stdout).toMatch(/^month +100 per month +2 +2% +98 +0 /m)
+    expect(stdout).toMatch(/^month, now +/m)
+    // It knows more than a plans file without `planOf`.
+    expect((await app.run('show', 'acme')).stdout).toMatch(/^acme on the plan pro, at /)
+  })
+
+  test('takes the plan of its last requests, where these name it', async () => {
+    await app.limiter.consume({ id: 'acme', plan: 'pro' })
+    await putDown(app.limiter)
+    expect((await app.runElsewhere('show', 'acme')).stdout).toMatch(
+      /^acme on the plan pro, as its last requests were, at .*\n\nLIMIT[^\n]*\nmonth +100 per month +1 /,
+    )
+    expect(await json('show', 'acme')).toMatchObject({ plan: 'pro', planFrom: 'requests' })
+    expect(await json('show', 'acme', '--plan', 'free')).toMatchObject({ plan: 'free', planFrom: 'operator' })
+    expect(await json('show', 'globex')).toMatchObject({ plan: 'free', planFrom: 'default' })
+  })
+
+  test('has what is in Redis, where no process lives', async () => {
+    await app.limiter.consume({ id: 'acme', plan: 'pro' })
+    await putDown(app.limiter)
+    await app.limiter.close()
+    const { stdout } = await app.runElsewhere('show', 'acme', '--plan', 'pro')
+    expect(stdout).toMatch(/^month +100 per month +1 /m)
+    expect((await app.runElsewhere('show', 'globex')).stdout).toMatch(/^globex on the default plan free, at /)
+  })
+
+  test('shows the limits that only the application knows', async () => {
+    await app.limiter.close()
+    another({ ...OPTIONS, plans: { ...OPTIONS.plans, gold: '7/h' }, planOf: () => 'gold' })
+    const { stdout } = await app.run('show', 'acme')
+    expect(stdout).toMatch(/^acme on the plan gold, at .*\n\nLIMIT[^\n]*\nhour +7 per h +0 +0% +7/)
+  })
+
+  test('with hashed ids asks nobody, and knows the plan of the last denial', async () => {
+    await app.limiter.close()
+    const hashIds = 'a secret of more than 16 characters'
+    const limiter = another({ ...OPTIONS, hashIds })
+    for (let i = 0; i < 6; i += 1) await limiter.consume({ id: 'acme', plan: 'free' })
+    await limiter.consume({ id: 'globex', plan: 'pro' })
+    await putDown(limiter)
+    const env = { REDIS_URL: testRedisUrl(), TOLLGATE_HASH_IDS: hashIds }
+    const { stdout } = await tollgate(['show', 'acme', '--prefix', app.prefix], {
+      env,
+      cwd: app.elsewhere.cwd,
+    })
+    expect(stdout).toMatch(/^acme on the plan free, as its last requests were, at /)
+    expect(stdout).toMatch(/^hour +5 per h +5 +100% +0 /m)
+    const keys = await app.redis.keys(`${app.prefix}*`)
+    expect(keys.filter((key) => key.includes('acme'))).toEqual([])
+  })
+
+  test('says what would be right, where nobody knows the plans', async () => {
+    const without = await app.runElsewhere('show', 'acme', '--plan', 'pro', '--prefix', testPrefix())
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('pass --plans FILE') })
+  })
+})
+
+describe('bookings without a plans file', () => {
+  const order = ['--limit', 'month', '--units', '500', '--for', '30d', '--key', 'order-17']
+
+  test('use the plans of the application', async () => {
+    await app.limiter.consume({ id: 'acme', plan: 'pro' })
+    await putDown(app.limiter)
+    const { code, stdout } = await app.runElsewhere('top-up', 'acme', '--plan', 'pro', ...order)
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining(
+        'Left of month: 599 units, 500 of them topped up, with a quota of 100.',
+      ),
+    })
+    const which = await app.runElsewhere('top-up', 'acme', ...order)
+    expect(which).toMatchObject({ code: 2, stderr: expect.stringContaining('Which plan is it?') })
+    const wrong = await app.runElsewhere('top-up', 'acme', '--plan', 'pro', ...order, '--limit', 'day')
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("'day'") })
+  })
+
+  test('are refused where nobody knows these', async () => {
+    const { code, stderr } = await app.runElsewhere('top-up', 'acme', '--plan', 'pro', ...order)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('are not known') })
+    expect((await app.limiter.peek({ id: 'acme', plan: 'pro' })).limits[0]?.remaining).toBe(100)
+  })
+})
+
+async function json(...args: string[]): Promise<Record<string, unknown>> {
+  const { stdout } = await app.runElsewhere(...args, '--json')
+  return JSON.parse(stdout) as Record<string, unknown>
+}
