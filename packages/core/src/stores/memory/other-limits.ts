@@ -139,7 +139,7 @@ export function findStates(
     next = isNext ? next + 1 : 0
     if (!part) {
       const plain = parts.find(({ id }) => algorithm.fromPlain && id === limit.otherId)
-      const state = plain && limit.fromPlain(plain, now, limit.overage || openUntil(account, limit) > 0)
+      const state = plain && limit.fromPlain(plain, now, openUntil(account, limit) > 0)
       if (state) return { state, last: plain.last, isOwn: true }
       if (!merged || merged.ends <= now || algorithm.inFlight) return undefined
       return { state: algorithm.stateOf(merged.units, merged.last), last: merged.last, isOwn: false }

@@ -167,6 +167,23 @@ describe.each(Object.entries(datedStores))('on %s', (_, makeStore) => {
     expect(await usage()).toMatchObject({ closed: { used: 3, until: new Date('2030-02-15') } })
   })
 
+  test('a calendar month that was used without overage is not billed, and cuts no month short', async () => {
+    const month = { quota: 1000, window: 'month' } as const
+    const plans = { plain: { limits: month }, pro: { limits: { ...month, overage: true } } }
+    const limiter = limiterOf({ plans, defaultPlan: 'plain' })
+    on('2030-01-10')
+    await limiter.consume({ id: 'acme', plan: 'plain' }, { cost: 700 })
+    on('2030-02-10')
+    // Whether the month before is still in the store makes no difference.
+    for (const id of ['acme', 'globex']) {
+      const subject = { id, plan: 'pro', anchor: 20 }
+      expect([id, (await limiter.consume(subject)).limits]).toMatchObject([id, [{ quota: 1000, used: 1 }]])
+      const { running, closed } = await limiter.usageOf(subject, { limit: 'month' })
+      const window = { used: 1, over: 0, from: new Date('2030-01-20'), until: new Date('2030-02-20') }
+      expect([id, running, closed]).toEqual([id, window, undefined])
+    }
+  })
+
   test('no request gets a place in a short month that it does not fit', async () => {
     const limits = [{ quota: 10, window: 'month' }]
     const limiter = limiterOf({

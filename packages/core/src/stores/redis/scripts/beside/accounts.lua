@@ -80,12 +80,12 @@ local function is_on(entry, limit)
   return entry.limit == limit.id or entry.limit == limit.other_id
 end
 
--- Whether what a limit counted is billed: it has overage, or its window began on a plan with it.
-local function is_billed(entries, limit)
-  for n = 1, limit.overage and 0 or #entries do
+-- Whether a window of a limit is still to be billed: it was used on a plan with overage.
+local function is_open(entries, limit)
+  for n = 1, #entries do
     if entries[n].kind == OPEN and is_on(entries[n], limit) then return true end
   end
-  return limit.overage or false
+  return false
 end
 
 -- The top-ups of a limit. One that has ended has nothing left, and what it paid is paid.
@@ -297,7 +297,7 @@ local function book(set, entry)
   local algorithm = complete(limit.algorithm)
   local ends = max(now + KEPT_FOR, entry.time, after_window(limit))
   -- Where the limit is billed, what a top-up paid matters until the window after the last one that it paid in is over.
-  if entry.kind == TOP_UP and is_billed(account, limit) then ends = max(ends, entry.time + billed_for(limit)) end
+  if entry.kind == TOP_UP and (limit.overage or is_open(account, limit)) then ends = max(ends, entry.time + billed_for(limit)) end
   account[#account + 1] = {
     id = entry.id, says = entry.says, kind = entry.kind, limit = limit.id, time = entry.kind == RENEWAL and now or entry.time,
     left = entry.kind == TOP_UP and entry.units or 0, used = 0, ends = ends, order = #account + 1,
@@ -323,6 +323,6 @@ local function book(set, entry)
 end
 
 return {
-  load = load_account, at = account_at, is_billed = is_billed, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
+  load = load_account, at = account_at, is_open = is_open, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
   book = book, left_in = left_in, find_closing = find_closing, keep_windows = keep_windows, close_late = close_late, usage = usage_of,
 }

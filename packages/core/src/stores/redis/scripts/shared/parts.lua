@@ -175,8 +175,7 @@ local function load_plain(set, limit)
     accounts = accounts or make_accounts()
     entries = accounts.at(set, account_at).entries
   end
-  local is_billed = account_at and accounts.is_billed(entries, limit) or limit.overage
-  if not limit.algorithm.load_plain(limit, last, count, is_billed) then return false end
+  if not limit.algorithm.load_plain(limit, last, count, accounts and accounts.is_open(entries, limit)) then return false end
   if last > set.written then set.written = last end
   return true
 end
