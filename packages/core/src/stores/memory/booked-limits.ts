@@ -12,10 +12,10 @@ import {
 import {
   closedOf,
   closingOf,
+  lateOf,
   runningOf,
   withClosed,
   withLargerQuota,
-  withLate,
   withOpen,
   withoutStale,
 } from './beside/billed-windows.js'
@@ -120,14 +120,26 @@ export class BookedLimits extends LoadedLimits {
   }
 
   override force(used: readonly (readonly Usage[])[]): number[] {
+    const bounds = new Map<number, number>()
     for (const [i, limit] of this.limits.entries()) {
       const own = used[i] ?? []
       if (!limit.overage || own.length === 0) continue
       const before = { closed: this.#closedOf(limit), account: this.account }
-      const late = withLate(before, own, limit, this.#now)
-      if (late) this.#closing = [...this.#closing.filter(({ id }) => id !== late.id), late]
+      const { boundUs, closing } = lateOf(before, own, limit, this.#now)
+      bounds.set(limit.keptId, boundUs)
+      if (closing) this.#closing = [...this.#closing.filter(({ id }) => id !== closing.id), closing]
     }
-    return super.force(used)
+    return super.force(bounds.size === 0 ? used : used.map((own, i) => this.#withoutLate(own, i, bounds)))
+  }
+
+  /** What is billed with a window that is over begins no other: for all limits of this window, it is older than a window. */
+  #withoutLate(own: readonly Usage[], i: number, bounds: ReadonlyMap<number, number>): readonly Usage[] {
+    const { keptId, windowUs } = this.limits[i] as PreparedLimit
+    const boundUs = bounds.get(keptId) ?? -Infinity
+    const isLate = ({ ageUs }: Usage): boolean => this.#now - ageUs < boundUs
+    return own.some(isLate)
+      ? own.map((one) => (isLate(one) ? { ...one, ageUs: Math.max(one.ageUs, windowUs) } : one))
+      : own
   }
 
   #book(entry: BookableEntry, now: number): Booked {

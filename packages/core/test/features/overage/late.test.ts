@@ -33,10 +33,10 @@ describe.each(Object.entries(datedStores))('on %s', (_, makeStore) => {
       await limiter.usageOf(acme, { limit: limitName(limit) })
       const [[request]] = asked.mock.lastCall as [[StoreRequest]]
       const usages = used.map(([units, at]) => ({ units, ageUs: (clock.now - Date.parse(at)) * 1000 }))
-      const parts = [{ ...request.parts[0], used: [usages] }]
+      const parts = [{ ...request.parts[0], used: [limit].flat().map(() => usages) }]
       const charged = { shard: 0, grant: 'force', parts } as unknown as ChargeRequest
       const [answer] = await store.consume([charged])
-      expect((answer as Outcome).limits).toHaveLength(1)
+      expect((answer as Outcome).limits).toHaveLength([limit].flat().length)
     }
     const usage = async (): Promise<readonly (number | undefined)[]> => {
       const { running, closed } = await limiter.usageOf(acme, { limit: limitName(limit) })
@@ -74,22 +74,36 @@ describe.each(Object.entries(datedStores))('on %s', (_, makeStore) => {
     })
   })
 
-  test('in windows that begin with a request, units that are older than one join the latest that is over', async () => {
+  test('in windows that begin with a request, late units join the one that is over', async () => {
     const { limiter, acme, charge, usage } = make({ limit: FIXED })
     on('2030-01-01')
     await limiter.consume(acme, { cost: 8 })
     on('2030-02-25')
+    // The window ended with January. Units from then on begin another.
     await charge([1, '2030-01-20'], [4, '2030-01-31T12:00:00Z'])
-    expect(await usage()).toEqual([4, 9, 0])
-    await charge([5, '2030-01-21'])
-    expect(await usage()).toEqual([4, 14, 4])
+    expect(await usage()).toEqual([0, 13, 3])
+    await charge([5, '2030-01-31T23:59:59Z'], [2, '2030-02-01'], [6, '2030-02-20'])
+    expect(await usage()).toEqual([8, 18, 8])
+    await charge([1, '2030-01-21'], [1, '2030-02-21'])
+    expect(await usage()).toEqual([9, 19, 9])
   })
 
   test('such units alone make a window', async () => {
     const { charge, usage } = make({ limit: FIXED })
     on('2030-02-25')
-    await charge([9, '2030-01-02'], [4, '2030-01-22'])
-    expect(await usage()).toEqual([0, 13, 3])
+    await charge([9, '2030-01-02'], [4, '2030-01-28'], [3, '2030-02-10'])
+    expect(await usage()).toEqual([3, 13, 3])
+  })
+
+  test('a cap beside it does not count them in another window either', async () => {
+    const cap = { quota: 20, window: '31d', algorithm: 'fixed-window', name: 'cap' }
+    const { limiter, acme, charge, usage } = make({ limit: [cap, FIXED] })
+    on('2030-01-01')
+    await limiter.consume(acme, { cost: 8 })
+    on('2030-02-05')
+    await charge([5, '2030-01-30'], [2, '2030-02-02'])
+    expect(await usage()).toEqual([2, 13, 3])
+    expect((await limiter.peek(acme)).limits).toMatchObject([{ name: 'cap', used: 2 }, { used: 2 }])
   })
 })
 
@@ -118,5 +132,5 @@ test.each(Object.keys(datedStores))('an outage over the end of a window, on %s',
 })
 
 function limitName(limit: object): string {
-  return 'algorithm' in limit ? '31-days' : 'month'
+  return Array.isArray(limit) || 'algorithm' in limit ? '31-days' : 'month'
 }

@@ -145,35 +145,54 @@ export function closedOf(
   return { units, over, startUs: Number(says), endUs }
 }
 
-/**
- * The closed window of a limit with units that were used in it and are counted only now: they are billed with it. Undefined if there are
- * none.
- *
- * @param before what it counted without them, and the account as it was loaded: it can still have the window's quota
- */
-export function withLate(
+/** Units that were used in a window that is over, and are counted only now. */
+export interface Late {
+  /** Units of before are not of the window of now. In µs. */
+  readonly boundUs: number
+  /** The window that is over, with them: they are billed with it. Undefined if none of them belongs to it. */
+  readonly closing: KeptEntry | undefined
+}
+
+/** @param before what the window that is over counted without them, and the account as it was loaded: it can still have its quota */
+export function lateOf(
   { closed, account }: { readonly closed: CountedWindow | undefined; readonly account: Account },
   used: readonly Usage[],
   limit: PreparedLimit,
   now: number,
-): KeptEntry | undefined {
-  const { algorithm, state, params, windowUs, planQuota } = limit
-  const isByCalendar = algorithm.before !== undefined
-  const bound = isByCalendar ? (limit.running()?.startUs ?? 0) : now - windowUs
-  const late = used.map(({ units, ageUs }) => ({ units, at: now - ageUs })).filter(({ at }) => at < bound)
-  const oldest = Math.min(...late.map(({ at }) => at))
-  const [start, end] = isByCalendar
-    ? (algorithm.before?.(state, params) ?? [Infinity, Infinity])
-    : [oldest, oldest + windowUs]
-  const { startUs, endUs, units: counted, over } = closed ?? { startUs: start, endUs: end, units: 0, over: 0 }
-  const own = late.filter(({ at }) => at >= startUs && (isByCalendar || at < endUs))
-  const sum = own.reduce((all, one) => all + one.units, 0)
-  if (sum === 0) return undefined
+): Late {
+  const { params, windowUs, planQuota } = limit
+  const times = used.map(({ units, ageUs }) => ({ units, at: now - ageUs }))
+  const { boundUs, startUs, endUs } = lateWindow(limit, closed, Math.min(...times.map(({ at }) => at)), now)
+  const sum = times.reduce((all, { units, at }) => (at >= startUs && at < boundUs ? all + units : all), 0)
+  if (sum === 0) return { boundUs, closing: undefined }
+  const { units: counted, over } = closed ?? { units: 0, over: 0 }
   const units = unitsThatFit(sum, counted)
   const { whole = planQuota } = params as { readonly whole?: number }
   const open = entryOf(account, 'open', limit)
   const quota = open?.atUs === endUs ? open.left : whole
   const slack = over > 0 ? 0 : Math.max(quota - counted, 0)
   const window = { startUs, endUs, units: counted + units, over: over + Math.max(units - slack, 0) }
-  return closedEntry(window, limit, now + windowUs)
+  return { boundUs, closing: closedEntry(window, limit, now + windowUs) }
+}
+
+/** The window that late units are of, and the time before which units are late. */
+function lateWindow(
+  limit: PreparedLimit,
+  closed: CountedWindow | undefined,
+  oldest: number,
+  now: number,
+): { readonly boundUs: number; readonly startUs: number; readonly endUs: number } {
+  const { algorithm, state, params, windowUs } = limit
+  const running = limit.running()
+  if (algorithm.before) {
+    const [startUs, endUs] = closed
+      ? [closed.startUs, closed.endUs]
+      : (algorithm.before(state, params) ?? [Infinity, Infinity])
+    return { boundUs: running?.startUs ?? 0, startUs, endUs }
+  }
+  if (closed) return { ...closed, boundUs: Math.min(closed.endUs, running?.startUs ?? Infinity) }
+  // No other window is known, so the oldest of them began one. What is not older than a window counts in the one of now.
+  const endUs = oldest + windowUs
+  const boundUs = running ? Math.min(endUs, now - windowUs) : endUs <= now ? endUs : oldest
+  return { startUs: oldest, endUs, boundUs }
 }

@@ -180,26 +180,23 @@ end
 
 -- @include shared/units-that-fit.lua
 
--- Adds units that were used in a window that is over to what that counted: they are billed with it.
-local function close_late(set, limit, used)
-  local algorithm, closed = limit.algorithm, closed_of(set, limit)
-  local _, bound = algorithm.running(limit)
-  if not algorithm.before then bound = now - limit.window end
-  local oldest, units, start, ends = bound, 0, nil, nil
-  for i = 2, #used, 2 do oldest = min(oldest, now - used[i]) end
-  if oldest == bound then return end
-  if closed then
-    start, ends = closed.start, closed.ends
-  elseif algorithm.before then
-    start, ends = algorithm.before(limit)
-  else
-    start, ends = oldest, oldest + limit.window
+-- The time before which units are late, and the window that they are of.
+local function late_window(limit, closed, oldest)
+  local algorithm = limit.algorithm
+  local units, start = algorithm.running(limit)
+  if algorithm.before then
+    if closed then return start, closed.start, closed.ends end
+    return start, algorithm.before(limit)
   end
-  for i = 1, start and #used or 0, 2 do
-    local at = now - used[i + 1]
-    if at < bound and at >= start and (algorithm.before or at < ends) then units = units + used[i] end
-  end
-  if units == 0 then return end
+  if closed then return units and min(closed.ends, start) or closed.ends, closed.start, closed.ends end
+  -- No other window is known, so the oldest of them began one. What is not older than a window counts in the one of now.
+  local ends = oldest + limit.window
+  local bound = units and min(ends, now - limit.window) or ends <= now and ends or oldest
+  return bound, oldest, ends
+end
+
+-- Bills units that were used in a window that is over with it.
+local function bill_late(set, limit, units, closed, start, ends)
   closed = closed or { units = 0, over = 0 }
   local nth = nth_of(set, limit)
   local opened = entry_of(set.account, OPEN, limit, nth)
@@ -212,6 +209,32 @@ local function close_late(set, limit, used)
   set.closing = set.closing or {}
   set.closing[at or #set.closing + 1] =
     closed_entry('closed' .. pack_bytes('>I4I2', limit.id, nth), limit.id, window, after_window(limit))
+end
+
+-- Adds units that were used in a window that is over, and are counted only now, to what that counted. They begin no other window: for all
+-- limits of this window, they are older than one.
+local function close_late(set, all_used)
+  local bounds = {}
+  for j = 1, #set do
+    local limit, used = set[j], all_used[j]
+    if limit.overage and used and #used > 0 then
+      local closed, oldest, units = closed_of(set, limit), now, 0
+      for i = 2, #used, 2 do oldest = min(oldest, now - used[i]) end
+      local bound, start, ends = late_window(limit, closed, oldest)
+      for i = 1, start and #used or 0, 2 do
+        local at = now - used[i + 1]
+        if at < bound and at >= start then units = units + used[i] end
+      end
+      if units > 0 then bill_late(set, limit, units, closed, start, ends) end
+      bounds[limit.id] = bound
+    end
+  end
+  for j = 1, #set do
+    local used, bound = all_used[j], bounds[set[j].id]
+    for i = 2, bound and used and not set[j].algorithm.before and #used or 0, 2 do
+      if now - used[i] < bound then used[i] = max(used[i], set[j].window) end
+    end
+  end
 end
 
 -- What a limit has counted: units, units beyond the quota, start and end of the window of now, and of the latest one that is over.

@@ -56,11 +56,13 @@ local function force_all(parts)
   local granted = {}
   for i = 1, #parts do
     local set, used = parts[i].set, parts[i].used
+    local has_overage = false
+    for j = 1, #set do has_overage = has_overage or set[j].overage end
+    if has_overage then
+      accounts = accounts or make_accounts()
+      accounts.close_late(set, used)
+    end
     for j = 1, #set do
-      if set[j].overage and used[j] then
-        accounts = accounts or make_accounts()
-        accounts.close_late(set, set[j], used[j])
-      end
       granted[#granted + 1] = set[j].algorithm.force(set[j], used[j] or {})
     end
   end
