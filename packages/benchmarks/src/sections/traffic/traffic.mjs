@@ -20,7 +20,7 @@ export async function measure({ url, cellMs, rounds, isQuick }) {
   }
   const grids = {}
   for (const [grid, cell] of Object.entries(CELLS)) {
-    grids[grid] = await takeTurns(children, isQuick ? 3 : rounds + 2, (_name, child) =>
+    grids[grid] = await takeTurns(children, isQuick ? 3 : rounds, (_name, child) =>
       child.ask({ ...cell, ms: cellMs }),
     )
   }
