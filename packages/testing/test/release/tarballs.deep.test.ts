@@ -16,8 +16,8 @@ interface Size {
 
 /** The most that a package may have: about a twentieth above what it has, with room for its texts. A larger one needs a reason. */
 const BUDGET: Readonly<Record<string, Size>> = {
-  cli: { packed: 140, unpacked: 420, files: 48 },
-  core: { packed: 1665, unpacked: 5940, files: 529 },
+  cli: { packed: 160, unpacked: 495, files: 54 },
+  core: { packed: 1700, unpacked: 6100, files: 550 },
   express: { packed: 13, unpacked: 38, files: 13 },
   fastify: { packed: 32, unpacked: 112, files: 21 },
   koa: { packed: 14, unpacked: 43, files: 13 },

@@ -14,6 +14,7 @@ import { type Housekeeping, housekeepingOf } from './housekeeping.js'
 import type { ListReader, ListState, Origin } from './list-reader.js'
 import { kindOf, type Rule, type RuleTerms, whatOf } from './rule.js'
 import { RuleCalls } from './rule-calls.js'
+import { needWritten } from './rule-options.js'
 import { type HeldRule, RuleIndex } from './rule-index.js'
 import { RuledPlans } from './ruled-plans.js'
 
@@ -148,10 +149,13 @@ export class Rules implements RuleLookup, ListReader {
   /**
    * Asks all other processes something. Resolves once they can know.
    *
+   * @throws {ConfigError} when there are so many rules that there is no room for the question
    * @throws {StoreError} when the store does not answer
    */
   async ask(question: string, text: string): Promise<void> {
-    await this.#list?.change(this.begin + QUESTION + question, text, { inUs: QUESTION_US })
+    const end = { inUs: QUESTION_US }
+    const result = await this.#list?.change(this.begin + QUESTION + question, text, end)
+    if (result !== undefined) needWritten(result, end, this.#now())
   }
 
   /** Takes a question, to answer it. Returns false if another process has taken it. */

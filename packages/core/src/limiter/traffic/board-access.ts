@@ -1,11 +1,14 @@
 import { ConfigError, StoreError, toStoreError } from '../../base/errors.js'
 import { isPromise, type MaybePromise } from '../../base/promises.js'
-import { within } from '../../base/timers.js'
-import type { Board } from '../../stores/board.js'
+import { elapsedMs, pause, within } from '../../base/timers.js'
+import type { Board, Note } from '../../stores/board.js'
 import type { Store } from '../../stores/contract.js'
 
 /** How long a reader waits for the store. */
 const SILENT_MS = 2000
+
+/** Then other work of the process gets its turn. */
+const LONGEST_WORK_MS = 5
 
 /** The name of a topic. Limiters of each name have topics of their own. */
 export function topicOf(what: 'traffic' | 'denials' | 'rules' | 'plans' | 'answers', name: string): string {
@@ -30,5 +33,16 @@ export async function answered<T>(given: MaybePromise<T>): Promise<T> {
     )
   } catch (error) {
     throw toStoreError(error)
+  }
+}
+
+/** Calls `read` for each note. Of many notes, only some at a time: requests have to be decided meanwhile. */
+export async function forEachNote(notes: readonly Note[], read: (note: Note) => void): Promise<void> {
+  let sinceMs = elapsedMs()
+  for (const note of notes) {
+    read(note)
+    if (elapsedMs() < sinceMs + LONGEST_WORK_MS) continue
+    await pause(0)
+    sinceMs = elapsedMs()
   }
 }

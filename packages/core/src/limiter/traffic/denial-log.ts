@@ -13,7 +13,10 @@ const MOST_HELD = 500
 const FORMAT = 1
 const LONGEST_ROUTE = 100
 
-/** Denials of one subject by one limit, in one process, within a minute or, if they go on, longer. */
+/**
+ * Denials of one subject by one limit, in one process, within a minute or, if they go on, longer. Denials by the store and those of the process
+ * alone are records of their own.
+ */
 export interface DenialRecord {
   /** The subject's id; with `hashIds` or if it cannot be shown, its key. */
   readonly subject: string
@@ -44,6 +47,8 @@ export interface DenialRecord {
 interface Open {
   readonly id: string
   readonly key: string
+  /** What its denials have in common. */
+  readonly held: string
   /** How long it is, in ms. */
   readonly lengthMs: number
   record: DenialRecord
@@ -63,12 +68,13 @@ export class DenialRecords {
     { count, nowMs }: { readonly count: number; readonly nowMs: number },
   ): void {
     const facts = factsOf(decision)
-    const held = `${key} ${facts.limit ?? ''} ${facts.reason}`
+    const held = `${key} ${facts.limit ?? ''} ${facts.reason} ${OF_STORE.has(facts.source) ? 'store' : facts.source}`
     const known = this.#open.get(held)
     const isOpen = known !== undefined && nowMs < known.record.first.getTime() + known.lengthMs
     const last = new Date(nowMs)
     if (isOpen) {
-      known.record = { ...known.record, ...facts, last, count: known.record.count + count }
+      const { first, route, count: before } = known.record
+      known.record = { subject, ...facts, first, last, count: before + count, ...givenOf({ route }) }
       known.isPut = false
       return
     }
@@ -76,21 +82,30 @@ export class DenialRecords {
     if (known && !known.isPut) this.#over.push(known)
     const route = typeof context?.route === 'string' ? context.route.slice(0, LONGEST_ROUTE) : undefined
     this.#open.set(held, {
-      ...{ id: randomText(9), key, isPut: false },
+      ...{ id: randomText(9), key, held, isPut: false },
       lengthMs: known ? Math.min(2 * known.lengthMs, LONGEST_MS) : MINUTE_MS,
       record: { subject, ...facts, first: last, last, count, ...givenOf({ route }) },
     })
   }
 
-  /** The records that have changed, at most so many. Those are forgotten that have long been over. */
+  /** The records that have changed, at most so many: first those that have waited longest. Those are forgotten that have long been over. */
   due(nowMs: number, most: number): Open[] {
     for (const [held, { record, lengthMs, isPut }] of this.#open) {
       if (isPut && nowMs > record.last.getTime() + lengthMs) this.#open.delete(held)
     }
     this.#over = this.#over.filter(({ isPut }) => !isPut)
-    return [...this.#over, ...this.#open.values()].filter(({ isPut }) => !isPut).slice(0, most)
+    const due = [...this.#over, ...this.#open.values()].filter(({ isPut }) => !isPut).slice(0, most)
+    for (const one of due) {
+      one.isPut = true
+      // The others come first the next time.
+      if (this.#open.get(one.held) === one && this.#open.delete(one.held)) this.#open.set(one.held, one)
+    }
+    return due
   }
 }
+
+/** Decisions that the store made, or that it made before. */
+const OF_STORE: ReadonlySet<DecisionSource> = new Set(['store', 'cache', 'lease', 'place'])
 
 export function toNote({ id, key, record }: Open): Note {
   const { first, last, subject, ...facts } = record
@@ -107,12 +122,18 @@ export function readRecord({
       ...[number, string, string, number, number],
       Omit<DenialRecord, 'subject' | 'first' | 'last'>,
     ]
-    if (format !== FORMAT || !Number.isFinite(facts.count)) return undefined
+    const isRead = typeof key === 'string' && typeof subject === 'string' && Number.isFinite(facts.count)
+    if (format !== FORMAT || !isRead || !isTime(first) || !isTime(last)) return undefined
     const times = { first: new Date(first), last: new Date(last) }
     return { key, record: { subject: subject || key, ...facts, ...times } }
   } catch {
     return undefined
   }
+}
+
+/** Of the times that a `Date` can have. */
+export function isTime(ms: unknown): ms is number {
+  return typeof ms === 'number' && Math.abs(ms) <= 8.64e15
 }
 
 function factsOf(decision: Decision): Omit<DenialRecord, 'subject' | 'first' | 'last' | 'count' | 'route'> {

@@ -62,10 +62,11 @@ export class SeenLately {
 
   #turn(): void {
     const nowMs = elapsedMs()
-    const age = nowMs - this.#now.sinceMs
+    const { sinceMs } = this.#now
+    const age = nowMs - sinceMs
     if (age < WINDOW_MS) return
     this.#before = age < 2 * WINDOW_MS ? this.#now : undefined
-    this.#now = new Window(nowMs)
+    this.#now = new Window(this.#before ? sinceMs + WINDOW_MS : nowMs)
   }
 }
 
@@ -89,12 +90,14 @@ class Window {
     this.#requests += weight
     this.#rarest = Math.max(this.#rarest, weight)
     const seen = this.#busiest.add(target, weight)
-    seen.plan = plan
+    // A rule that blocks a subject answers before its plan is known.
+    if (plan !== '') seen.plan = plan
     if (allowed) seen.units += cost * weight
     else {
       seen.denied += weight
       this.#denied += weight
-      this.#mostDenied.add(target, weight).plan = plan
+      const mostDenied = this.#mostDenied.add(target, weight)
+      if (plan !== '') mostDenied.plan = plan
     }
     const used = mostUsed(decision)
     if (used) this.#noteNear(decision, used, target)
@@ -153,36 +156,64 @@ function shareOf({ used, remaining, over = 0 }: LimitState): number {
 
 /** Figures of several times or processes as one. */
 export function merge(all: readonly Omit<Figures, 'coversMs'>[]): Omit<Figures, 'coversMs'> {
-  const nearest = new Map<string, Near>()
-  for (const near of all.flatMap((one) => one.nearest)) {
-    if (near.share >= (nearest.get(near.key)?.share ?? 0)) nearest.set(near.key, near)
+  const merging = new Merging()
+  for (const one of all) merging.add(one)
+  return merging.figures()
+}
+
+/** The same, one after the other: all at once would take long. */
+export class Merging {
+  #requests = 0
+  #denied = 0
+  readonly #busiest = new MergedTop()
+  readonly #mostDenied = new MergedTop()
+  readonly #nearest = new Map<string, Near>()
+
+  add({ requests, denied, busiest, mostDenied, nearest }: Omit<Figures, 'coversMs'>): void {
+    this.#requests += requests
+    this.#denied += denied
+    this.#busiest.add(busiest)
+    this.#mostDenied.add(mostDenied)
+    for (const near of nearest) {
+      if (near.share >= (this.#nearest.get(near.key)?.share ?? 0)) this.#nearest.set(near.key, near)
+    }
   }
-  return {
-    requests: all.reduce((sum, { requests }) => sum + requests, 0),
-    denied: all.reduce((sum, { denied }) => sum + denied, 0),
-    busiest: mergeTops(all.map(({ busiest }) => busiest)),
-    mostDenied: mergeTops(all.map(({ mostDenied }) => mostDenied)),
-    nearest: byShare(nearest),
+
+  figures(): Omit<Figures, 'coversMs'> {
+    return {
+      ...{ requests: this.#requests, denied: this.#denied },
+      ...{ busiest: this.#busiest.top(), mostDenied: this.#mostDenied.top() },
+      nearest: byShare(this.#nearest),
+    }
   }
 }
 
-function mergeTops(tops: readonly Top[]): Top {
-  const floor = tops.reduce((sum, top) => sum + top.floor, 0)
-  const merged = new Map<string, Seen>()
-  for (const { entries, floor: own } of tops) {
+class MergedTop {
+  #floor = 0
+  /** Their errors lack the floors of all tops. */
+  readonly #entries = new Map<string, Seen>()
+
+  add({ entries, floor }: Top): void {
+    this.#floor += floor
     for (const one of entries) {
-      // Where it is missing, it may have as much as the smallest that is there.
-      const known = merged.get(one.key) ?? { ...one, count: 0, error: floor, units: 0, denied: 0 }
-      merged.set(one.key, {
-        ...{ key: one.key, subject: one.subject, plan: one.plan },
-        count: known.count + one.count,
-        error: known.error - own + one.error,
-        units: known.units + one.units,
-        denied: known.denied + one.denied,
-      })
+      const known = this.#entries.get(one.key)
+      if (known === undefined) this.#entries.set(one.key, { ...one, error: one.error - floor })
+      else {
+        known.subject = one.subject
+        known.plan = one.plan
+        known.count += one.count
+        known.error += one.error - floor
+        known.units += one.units
+        known.denied += one.denied
+      }
     }
   }
-  return { entries: [...merged.values()].toSorted(byCount), floor }
+
+  top(): Top {
+    const entries = [...this.#entries.values()].toSorted(byCount)
+    // Where a subject is missing, it may have as much as the smallest that is there.
+    return { entries: entries.map((one) => ({ ...one, error: one.error + this.#floor })), floor: this.#floor }
+  }
 }
 
 /** The first of each list. */

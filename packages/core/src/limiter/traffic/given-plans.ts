@@ -3,7 +3,7 @@ import { isOptions, needOptions } from '../../base/options.js'
 import { withDates } from '../../features/rules/rule.js'
 import { listBegin } from '../../features/rules/rules.js'
 import { needName } from '../../requests/scope.js'
-import type { Note, NoteTerms } from '../../stores/board.js'
+import type { Board, Note, NoteTerms } from '../../stores/board.js'
 import type { Store } from '../../stores/contract.js'
 import { checkStore } from '../../stores/store-check.js'
 import type { LimiterOptions } from '../options/limiter-options.js'
@@ -13,16 +13,41 @@ import { answered, needBoard, topicOf } from './board-access.js'
 export type GivenPlans = Pick<LimiterOptions, 'plans' | 'limit' | 'defaultPlan' | 'mode'>
 
 export const PLANS: NoteTerms = { keptMs: 7 * 86_400_000, most: 1 }
-const FORMAT = 1
+const FORMAT = 2
 const MOST_CHARACTERS = 32_000
 const NAMES = ['plans', 'limit', 'defaultPlan', 'mode'] as const
 
-/** Undefined if there are none, or too many to be kept. */
-export function toPlansNote(given: GivenPlans): Note | undefined {
+/** @returns a note without plans if there are too many to be kept; undefined if there are none at all */
+export function toPlansNote(given: GivenPlans, hides: boolean): Note | undefined {
+  if (given.plans === undefined && given.limit === undefined) return undefined
   const written = Object.fromEntries(NAMES.map((name) => [name, given[name]]))
-  const text = JSON.stringify([FORMAT, written])
-  const isNone = given.plans === undefined && given.limit === undefined
-  return isNone || text.length > MOST_CHARACTERS ? undefined : { id: 'plans', text }
+  const text = JSON.stringify([FORMAT, hides, written])
+  return { id: 'plans', text: text.length > MOST_CHARACTERS ? JSON.stringify([FORMAT, hides]) : text }
+}
+
+/** What processes of a limiter have left about it. */
+interface Left {
+  readonly plans?: GivenPlans | undefined
+  /** Whether only hashes of ids may get into the store. */
+  readonly hides?: boolean
+}
+
+/** @throws {StoreError} when the store does not answer */
+export async function readLeft(board: Board, name: string): Promise<Left> {
+  const [note] = await answered(board.read(topicOf('plans', name), { ...PLANS, sinceMs: 0 }))
+  try {
+    const [format, hides, plans] = JSON.parse(note?.text ?? '[]', withDates) as [unknown, boolean, unknown]
+    if (format !== FORMAT) return {}
+    return { hides, plans: isGivenPlans(plans) ? plans : undefined }
+  } catch {
+    return {}
+  }
+}
+
+function isGivenPlans(given: unknown): given is GivenPlans {
+  if (!isOptions(given)) return false
+  const { plans, limit } = given as GivenPlans
+  return plans === undefined ? limit !== undefined : isOptions(plans)
 }
 
 /**
@@ -46,12 +71,6 @@ export async function readPlans(
     if (options.name !== undefined) needName('name', options.name)
     return needBoard(store)
   })
-  const topic = topicOf('plans', listBegin(options.name))
-  const [note] = await answered(board.read(topic, { ...PLANS, sinceMs: 0 }))
-  try {
-    const [format, given] = JSON.parse(note?.text ?? '[]', withDates) as [unknown, GivenPlans]
-    return format === FORMAT && isOptions(given) ? given : undefined
-  } catch {
-    return undefined
-  }
+  const { plans } = await readLeft(board, listBegin(options.name))
+  return plans
 }

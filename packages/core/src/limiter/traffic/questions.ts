@@ -2,12 +2,14 @@ import { ConfigError, StoreError, toStoreError, TollgateError } from '../../base
 import { givenOf, isOptions } from '../../base/options.js'
 import { randomText } from '../../base/platform.js'
 import { elapsedMs, pause } from '../../base/timers.js'
+import { withDates } from '../../features/rules/rule.js'
 import type { Rules } from '../../features/rules/rules.js'
 import type { Subject } from '../../plans/subject.js'
 import { needSubject } from '../../requests/subject/subject.js'
 import type { Board, NoteTerms } from '../../stores/board.js'
 import type { Decision } from '../decision/decision.js'
 import { answered, topicOf } from './board-access.js'
+import { readLeft } from './given-plans.js'
 
 /** Where a subject stands, as a process says that knows its plan. */
 export interface Inspection extends Pick<
@@ -64,13 +66,13 @@ export class Questions {
    */
   async ask(given: Subject | string): Promise<Inspection> {
     const { rules, board, name, hides } = this.#options
-    const { id, plan, kind, anchor, timeZone } = needSubject(given)
-    if (hides)
+    const { id, plan, kind, anchor, timeZone, limits } = needSubject(given)
+    if (hides || (await readLeft(board, name)).hides)
       throw new ConfigError(
         'subject',
         'with hashIds no other process can be asked, since the store would get the id',
       )
-    const text = JSON.stringify([FORMAT, { id, ...givenOf({ plan, kind, anchor, timeZone }) }])
+    const text = JSON.stringify([FORMAT, { id, ...givenOf({ plan, kind, anchor, timeZone, limits }) }])
     if (text.length > LONGEST_QUESTION) throw new ConfigError('subject', 'its id is too long to ask for')
     const question = randomText(9)
     const untilMs = elapsedMs() + WAIT_MS
@@ -91,7 +93,7 @@ export class Questions {
     await pause(Math.random() * MOST_DELAY_MS)
     try {
       if (!(await rules.take(question))) return
-      const [format, subject] = JSON.parse(text) as [number, Subject]
+      const [format, subject] = JSON.parse(text, withDates) as [number, Subject]
       if (format !== FORMAT || !isOptions(subject)) return
       const answer = await inspect(subject, this.#options).catch(toFailure)
       await board.put(

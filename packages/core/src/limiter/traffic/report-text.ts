@@ -21,12 +21,12 @@ export function toReportText(figures: Figures, mostCharacters: number): string {
 }
 
 /** The figures of a text; undefined if another version wrote it. */
-export function readReportText(text: string): Figures | undefined {
+export function readReportText(written: string): Figures | undefined {
   try {
-    const [format, coversMs, requests, denied, busiest, mostDenied, nearest] = JSON.parse(text) as Written
-    if (format !== FORMAT || ![coversMs, requests, denied].every(Number.isFinite)) return undefined
+    const [format, coversMs, requests, denied, busiest, mostDenied, nearest] = JSON.parse(written) as Written
+    if (format !== FORMAT) return undefined
     return {
-      ...{ coversMs, requests, denied },
+      ...{ coversMs: number(coversMs), requests: number(requests), denied: number(denied) },
       ...{ busiest: readTop(busiest), mostDenied: readTop(mostDenied) },
       nearest: nearest.map(readNear),
     }
@@ -53,11 +53,16 @@ function writeSeen({ key, subject, plan, count, error, units, denied }: Seen): W
   return [key, subject === key ? '' : subject, plan, count, error, units, denied]
 }
 
-function readSeen([key, subject, plan, ...numbers]: WrittenSeen): Seen {
-  const [count, error, units, denied] = numbers
+// Thousands are read at once, so each of these makes one object.
+function readSeen([key, subject, plan, count, error, units, denied]: WrittenSeen): Seen {
   return {
-    ...textsOf(key, subject, plan),
-    ...{ count: number(count), error: number(error), units: number(units), denied: number(denied) },
+    key: text(key),
+    subject: text(subject) || key,
+    plan: text(plan),
+    count: number(count),
+    error: number(error),
+    units: number(units),
+    denied: number(denied),
   }
 }
 
@@ -65,19 +70,24 @@ function writeNear({ key, subject, plan, limit, share, used, quota }: Near): Wri
   return [key, subject === key ? '' : subject, plan, limit, Math.round(share * 1e4) / 1e4, used, quota]
 }
 
-function readNear([key, subject, plan, limit, ...numbers]: WrittenNear): Near {
-  const [share, used, quota] = numbers
+function readNear([key, subject, plan, limit, share, used, quota]: WrittenNear): Near {
   return {
-    ...textsOf(key, subject, plan),
-    ...{ limit: String(limit), share: number(share), used: number(used), quota: number(quota) },
+    key: text(key),
+    subject: text(subject) || key,
+    plan: text(plan),
+    limit: text(limit),
+    share: number(share),
+    used: number(used),
+    quota: number(quota),
   }
 }
 
-function textsOf(key: string, subject: string, plan: string): Pick<Seen, 'key' | 'subject' | 'plan'> {
-  return { key: String(key), subject: String(subject) || String(key), plan: String(plan) }
+function text(given: unknown): string {
+  if (typeof given !== 'string') throw new TypeError('not a text')
+  return given
 }
 
-function number(given: number | undefined): number {
-  if (given === undefined || !Number.isFinite(given)) throw new TypeError('not a number')
+function number(given: unknown): number {
+  if (typeof given !== 'number' || !(given >= 0 && given < Infinity)) throw new TypeError('not a count')
   return given
 }

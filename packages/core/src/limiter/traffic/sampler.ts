@@ -54,7 +54,8 @@ export class Sampler {
 
   /** Called every second while not all are counted. */
   tick(): void {
-    if (this.#every > 1 && this.#counted < MOST_A_SECOND / 4) {
+    // Twice as many are not too many either.
+    if (this.#every > 1 && this.#counted < MOST_A_SECOND / 2) {
       this.#every /= 2
       this.#draw()
     }

@@ -49,6 +49,7 @@ export class TopSketch {
       this.#byKey.set(key, smallest)
       entry.key = key
       entry.subject = subject
+      entry.plan = ''
       entry.error = entry.count
       entry.units = 0
       entry.denied = 0

@@ -7,9 +7,9 @@ import type { Subject } from '../../plans/subject.js'
 import { needSubject } from '../../requests/subject/subject.js'
 import type { Board, Note, NoteTerms } from '../../stores/board.js'
 import type { Store } from '../../stores/contract.js'
-import { answered, needBoard, topicOf } from './board-access.js'
-import { type DenialRecord, readRecord } from './denial-log.js'
-import { type Figures, firstOf, merge, type Near, type SubjectShare } from './figures.js'
+import { answered, forEachNote, needBoard, topicOf } from './board-access.js'
+import { type DenialRecord, isTime, readRecord } from './denial-log.js'
+import { type Figures, firstOf, Merging, type Near, type SubjectShare } from './figures.js'
 import type { GivenPlans } from './given-plans.js'
 import { inspect, type Inspection, type Inspector, Questions } from './questions.js'
 import { readReportText } from './report-text.js'
@@ -138,10 +138,18 @@ export class TrafficCalls {
       throw ConfigError.wrong('most', most, `a whole number from 1 to ${MOST_LISTED}`)
     const { name, rules } = this.#options
     rules.watch()
-    await answered(this.own?.put())
+    await this.#putOwn()
     const notes = await answered(board.read(topicOf('traffic', name), { ...REPORTS, sinceMs: 0 }))
-    const all = notes.map(({ text }) => readReportText(text)).filter((one) => one !== undefined)
-    return toView(all, most)
+    const merging = new Merging()
+    let [processes, coversMs] = [0, 0]
+    await forEachNote(notes, ({ text }) => {
+      const one = readReportText(text)
+      if (!one) return
+      merging.add(one)
+      processes += 1
+      coversMs = Math.max(coversMs, one.coversMs)
+    })
+    return toView({ ...merging.figures(), coversMs }, processes, most)
   }
 
   /** @throws as `view` does */
@@ -154,17 +162,28 @@ export class TrafficCalls {
     const untilMs = readTime('until', given.until ?? nowMs)
     const fromMs = readTime('from', given.from ?? untilMs - DAY_MS)
     if (fromMs > untilMs) throw ConfigError.wrong('from', given.from, 'a time before `until`')
-    await answered(this.own?.put())
+    await this.#putOwn()
     const topic = topicOf('denials', name)
     const notes = await answered(board.read(topic, { ...DENIALS, sinceMs: fromMs }))
-    const all = notes.map(readRecord).filter((one) => one !== undefined)
-    const isAsked = ({ key, record: { subject, first, last } }: (typeof all)[number]): boolean =>
-      first.getTime() <= untilMs && last.getTime() >= fromMs && (!target || isOf(key, subject, target))
-    const denials = all.filter(isAsked).map(({ record }) => record)
-    const oldest = Math.min(...all.map(({ record }) => record.last.getTime()))
+    const denials: DenialRecord[] = []
+    let oldest = nowMs
+    await forEachNote(notes, (note) => {
+      const { key, record } = readRecord(note) ?? {}
+      if (key === undefined || !record) return
+      const [first, last] = [record.first.getTime(), record.last.getTime()]
+      oldest = Math.min(oldest, last)
+      if (first <= untilMs && last >= fromMs && (!target || isOf(key, record.subject, target)))
+        denials.push(record)
+    })
     const isFull = notes.length >= DENIALS.most
     const from = Math.max(fromMs, nowMs - DENIALS.keptMs, isFull ? oldest : 0)
     return { from: new Date(from), denials: denials.toSorted((a, b) => b.last.getTime() - a.last.getTime()) }
+  }
+
+  /** @throws {StoreError} when the store does not take what this process has seen */
+  async #putOwn(): Promise<void> {
+    const error = await answered(this.own?.put(true))
+    if (error) throw error
   }
 
   /** @throws as `view` does */
@@ -204,16 +223,15 @@ export class TrafficCalls {
   /** Resolves once all is written down, or the store does not answer soon. Never rejects. */
   async end(): Promise<void> {
     this.own?.close()
-    const all = Promise.all([this.own?.put(), this.#logging])
+    const all = Promise.all([this.own?.put(true), this.#logging])
     await Promise.race([all, pause(CLOSING_MS)])
   }
 }
 
-function toView(all: readonly Figures[], most: number): TrafficView {
-  const coversMs = Math.max(0, ...all.map((one) => one.coversMs))
-  const { requests, denied, busiest, mostDenied, nearest } = firstOf({ ...merge(all), coversMs }, most)
+function toView(figures: Figures, processes: number, most: number): TrafficView {
+  const { coversMs, requests, denied, busiest, mostDenied, nearest } = firstOf(figures, most)
   return {
-    ...{ coversMs, processes: all.length, requests, denied },
+    ...{ coversMs, processes, requests, denied },
     busiest: busiest.entries.map(toBusy),
     mostDenied: mostDenied.entries.map(({ subject, plan, count, error }) => ({
       subject,
@@ -236,6 +254,6 @@ function isOf(key: string, subject: string, target: Target): boolean {
 
 function readTime(path: string, given: unknown): number {
   const ms = timeOf(given)
-  if (Number.isFinite(ms)) return ms
+  if (isTime(ms)) return ms
   throw ConfigError.wrong(path, given, "a time with its time zone, such as '2027-01-31T18:00:00Z' or a Date")
 }

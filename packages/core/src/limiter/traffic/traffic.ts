@@ -20,7 +20,7 @@ const PUT_EVERY_MS = 10_000
 /** Without requests for so long, there is nothing left to tell. */
 const IDLE_MS = 60_000
 const RETRY_AFTER_REFUSAL_MS = 60_000
-const PLANS_EVERY_MS = 3_600_000
+const PLANS_EVERY_MS = 60_000
 /** So that a flood of denied subjects costs Redis little. Into its own memory, a process writes all. */
 const MOST_RECORDS = 100
 
@@ -65,7 +65,10 @@ export class Traffic {
   #watchedUntilMs = 0
   #refusedUntilMs = 0
   #mostCharacters = MOST_OF_ONE
-  #putting: Promise<void> | undefined
+  #putting: Promise<StoreError | undefined> | undefined
+  #putsAll = false
+  /** Whether there was a request. */
+  #hasReport = false
   #plans: GivenPlans | undefined
   #plansPutMs = 0
 
@@ -98,8 +101,16 @@ export class Traffic {
     this.#watchedUntilMs = elapsedMs() + forMs
   }
 
-  /** Puts on the board what is new. Never rejects. */
-  async put(): Promise<void> {
+  /**
+   * Puts on the board what is new. Never rejects.
+   *
+   * @param all     also what would otherwise go there later, so that a flood costs Redis little
+   * @returns why the store did not take it
+   */
+  async put(all = false): Promise<StoreError | undefined> {
+    this.#putsAll ||= all
+    // What has come since that began is not in it.
+    await this.#putting
     this.#putting ??= this.#putNow().finally(() => (this.#putting = undefined))
     return this.#putting
   }
@@ -133,31 +144,43 @@ export class Traffic {
     void this.put()
   }
 
-  async #putNow(): Promise<void> {
+  async #putNow(): Promise<StoreError | undefined> {
     const { board, name, nowMs, synchronous } = this.#options
-    const due = this.#denials.due(nowMs(), synchronous ? Infinity : MOST_RECORDS)
+    const isAll = synchronous || this.#putsAll
+    this.#putsAll = false
+    const due = this.#denials.due(nowMs(), isAll ? Infinity : MOST_RECORDS)
     try {
-      if (due.length > 0) {
-        for (const one of due) one.isPut = true
-        await board.put(topicOf('denials', name), due.map(toNote), DENIALS)
-      }
-      const report: Note = { id: this.#id, text: toReportText(this.#seen.figures(), this.#mostCharacters) }
-      const reports = await board.put(topicOf('traffic', name), [report], REPORTS)
-      const share = Math.floor(MOST_CHARACTERS / Math.max(reports, 1))
-      this.#mostCharacters = Math.min(Math.max(share, LEAST_OF_ONE), MOST_OF_ONE)
+      if (due.length > 0) await board.put(topicOf('denials', name), due.map(toNote), DENIALS)
+      await this.#putReport()
       await this.#putPlans()
+      return undefined
     } catch (thrown) {
       for (const one of due) one.isPut = false
-      this.#failed(toStoreError(thrown))
+      const error = toStoreError(thrown)
+      this.#failed(error)
+      return error
     }
   }
 
+  async #putReport(): Promise<void> {
+    const { board, name } = this.#options
+    const figures = this.#seen.figures()
+    if (figures.requests > 0) this.#hasReport = true
+    if (!this.#hasReport) return
+    const report: Note = { id: this.#id, text: toReportText(figures, this.#mostCharacters) }
+    const reports = await board.put(topicOf('traffic', name), [report], REPORTS)
+    const share = Math.floor(MOST_CHARACTERS / Math.max(reports, 1))
+    this.#mostCharacters = Math.min(Math.max(share, LEAST_OF_ONE), MOST_OF_ONE)
+  }
+
+  /** Again and again, since Redis can lose them. A limiter without requests does not say what the plans are. */
   async #putPlans(): Promise<void> {
-    const { board, name, plans } = this.#options
+    const { board, name, plans, hide } = this.#options
     const nowMs = elapsedMs()
     const given = plans()
-    if (given === this.#plans && nowMs < this.#plansPutMs + PLANS_EVERY_MS) return
-    const note = toPlansNote(given)
+    const isDue = given !== this.#plans || nowMs >= this.#plansPutMs + PLANS_EVERY_MS
+    if (!this.#hasReport || !isDue) return
+    const note = toPlansNote(given, hide !== undefined)
     if (note) await board.put(topicOf('plans', name), [note], PLANS)
     this.#plans = given
     this.#plansPutMs = nowMs

@@ -1,0 +1,220 @@
+// What an attacker found where figures and logs meet load, outages, rules and other versions.
+import { setImmediate as turn } from 'node:timers/promises'
+import { testPrefix } from '@tollgate/testing'
+import {
+  createLimiter,
+  memoryStore,
+  readPlans,
+  redisStore,
+  type Limiter,
+  type LimiterOptions,
+  type Store,
+} from '../../../src/index.js'
+import type { Decision } from '../../../src/limiter/decision/decision.js'
+import { forEachNote } from '../../../src/limiter/traffic/board-access.js'
+import { DenialRecords } from '../../../src/limiter/traffic/denial-log.js'
+import { SeenLately } from '../../../src/limiter/traffic/figures.js'
+import { Sampler } from '../../../src/limiter/traffic/sampler.js'
+import type { Board } from '../../../src/stores/board.js'
+import { closeBenches, redisOfAnotherProcess, sharedRedis } from '../../support/benches.js'
+import { closesWithTest, endFaults } from '../../support/faults.js'
+
+afterEach(endFaults)
+afterEach(() => jest.restoreAllMocks())
+afterAll(closeBenches)
+
+const plans = { free: ['4/min', '1000/d'], pro: '3000/min' }
+
+function make(store: Store, options: object = {}): Limiter {
+  const given = { plans, defaultPlan: 'free', store, warnings: false, deadlineMs: 10_000, ...options }
+  return closesWithTest(createLimiter(given as LimiterOptions))
+}
+
+function denialOf(id: string, more: object = {}): Decision {
+  const decision = {
+    allowed: false,
+    plan: 'free',
+    cost: 1,
+    limits: [],
+    violated: ['minute'],
+    retryAfterMs: 10,
+  }
+  return { ...decision, source: 'store', subject: { id }, ...more } as unknown as Decision
+}
+
+test('after a peak, at most 250 requests a second are counted exactly again', () => {
+  const time = { now: 0 }
+  const sampler = new Sampler(() => time.now)
+  for (let i = 0; i < 5000; i += 1) sampler.weigh()
+  expect(sampler.isExact).toBe(false)
+  for (let second = 0; second < 30; second += 1) {
+    for (let i = 0; i < 200; i += 1) {
+      time.now += 5
+      sampler.weigh()
+    }
+    sampler.tick()
+  }
+  expect(sampler.isExact).toBe(true)
+})
+
+test('of more denied subjects than one call takes, each has its turn', () => {
+  const records = new DenialRecords()
+  const written = new Set<string>()
+  for (let round = 0; round < 3; round += 1) {
+    for (let i = 0; i < 250; i += 1) {
+      const context = { decision: denialOf(`c${i}`), context: undefined }
+      records.note(context, { what: `c${i}`, of: `c${i}` }, { count: 1, nowMs: 1000 * round })
+    }
+    for (const { key } of records.due(1000 * round, 100)) written.add(key)
+  }
+  expect(written.size).toBe(250)
+})
+
+test('denials by the store and by the process alone are told apart, and a rule that was lifted is over', () => {
+  const records = new DenialRecords()
+  const note = (more: object, nowMs: number): void =>
+    records.note(
+      { decision: denialOf('acme', more), context: undefined },
+      { what: 'acme', of: 'acme' },
+      { count: 1, nowMs },
+    )
+  note({ override: true }, 0)
+  note({ source: 'cache', override: true }, 1000)
+  note({}, 2000)
+  note({ source: 'local' }, 3000)
+  expect(records.due(4000, 10).map(({ record }) => record)).toEqual([
+    expect.objectContaining({ count: 3, source: 'store', last: new Date(2000) }),
+    expect.objectContaining({ count: 1, source: 'local', first: new Date(3000) }),
+  ])
+  note({}, 5000)
+  const [again] = records.due(5000, 10)
+  expect(again?.record).toMatchObject({ count: 4 })
+  expect('override' in (again?.record ?? {})).toBe(false)
+})
+
+test('figures cover a minute at most, and a block takes no plan away', () => {
+  const clock = jest.spyOn(performance, 'now').mockReturnValue(0)
+  const seen = new SeenLately()
+  const note = (plan: string): void => seen.note(denialOf('acme', { plan }), 1, { what: 'acme', of: 'acme' })
+  note('free')
+  clock.mockReturnValue(59_000)
+  note('')
+  clock.mockReturnValue(88_500)
+  const { coversMs, requests, busiest } = seen.figures()
+  expect(coversMs).toBeLessThanOrEqual(60_000)
+  expect([requests, busiest.entries[0]?.plan]).toEqual([2, 'free'])
+})
+
+test('reading many notes lets other work have its turn', async () => {
+  let turns = 0
+  const ended = { is: false }
+  const others = (async () => {
+    while (!ended.is) {
+      await turn()
+      turns += 1
+    }
+  })()
+  const before: number[] = []
+  await forEachNote(
+    Array.from({ length: 5 }, (_, i) => ({ id: String(i), text: '' })),
+    () => {
+      before.push(turns)
+      for (const until = performance.now() + 6; performance.now() < until;);
+    },
+  )
+  ended.is = true
+  await others
+  expect(before.slice(1).every((now, i) => now > (before[i] as number))).toBe(true)
+})
+
+test('what a process has put down while it was putting is in its figures', async () => {
+  const limiter = make(redisStore(sharedRedis(), { prefix: testPrefix() }))
+  const views: Promise<unknown>[] = []
+  for (let i = 0; i < 40; i += 1) {
+    await limiter.consume({ id: `t${i}`, plan: 'pro' })
+    views.push(limiter.traffic().then(({ requests }) => expect(requests).toBeGreaterThan(i)))
+  }
+  await Promise.all(views)
+})
+
+test('a store that takes no notes is an error, and no calm', async () => {
+  const store = redisStore(sharedRedis(), { prefix: testPrefix() })
+  const board = store.board as { put: Board['put'] }
+  board.put = () => Promise.reject(new Error('OOM command not allowed'))
+  const limiter = make(store)
+  await limiter.consume('acme')
+  for (const call of ['traffic', 'denialLog'] as const) await expect(limiter[call]()).rejects.toThrow('OOM')
+})
+
+test('notes of others are left alone', async () => {
+  const store = memoryStore()
+  const board = store.board as Board
+  const limiter = make(store, { traffic: false })
+  const terms = { keptMs: 60_000, most: 1000 }
+  const texts = [
+    '',
+    'null',
+    '5',
+    '[1]',
+    '[1,5,5,0,0,{"count":1}]',
+    '[1,"a","",1e300,0,{"count":1}]',
+    '{"a":1}',
+  ]
+  const reports = ['[1,-5,-5,-5,[0,[]],[0,[]],[]]', '[1,1,1,1,[0,[["a","","p",-1,0,0,0]]],[0,[]],[]]']
+  const notes = [...texts, ...reports].map((text, i) => ({ id: String(i), text }))
+  for (const topic of ['denials.^', 'traffic.^', 'plans.^', 'rules.^']) await board.put(topic, notes, terms)
+  expect((await limiter.denialLog({ of: 'abc*' })).denials).toEqual([])
+  expect(await limiter.traffic()).toMatchObject({ processes: 0, requests: 0 })
+  expect(await limiter.ruleLog()).toEqual([])
+  for (const text of ['[2,false,{"plans":5}]', '[2,false,5]', '[2]', '[1,{"limit":"1/s"}]']) {
+    await board.put('plans.^', [{ id: 'plans', text }], terms)
+    expect([text, await readPlans(store)]).toEqual([text, undefined])
+  }
+})
+
+test.each([{ from: 8.64e15 + 1 }, { from: 1e20, until: 1e21 }])('the time %j is refused', async (times) => {
+  await expect(make(memoryStore()).denialLog(times)).rejects.toThrow(/^(from|until): got .*, expected a time/)
+})
+
+test('plans that are too many to be kept are not those of before', async () => {
+  const store = redisStore(sharedRedis(), { prefix: testPrefix() })
+  const limiter = make(store)
+  await limiter.consume('acme')
+  await limiter.traffic()
+  expect(await readPlans(store)).toMatchObject({ defaultPlan: 'free' })
+  limiter.setPlans(Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`plan-${i}`, '5/min'])), {
+    defaultPlan: 'plan-0',
+  })
+  await limiter.traffic()
+  expect(await readPlans(store)).toBeUndefined()
+})
+
+test('a limiter without requests says neither what the plans are nor that it is a process', async () => {
+  const prefix = testPrefix()
+  const store = (): Store => redisStore(redisOfAnotherProcess(), { prefix })
+  const script = make(store(), { plans: { other: '1/s' }, defaultPlan: 'other' })
+  expect((await script.traffic()).processes).toBe(0)
+  await script.close()
+  expect(await readPlans(store())).toBeUndefined()
+})
+
+test('a subject brings its own limits and a day, and no id gets into a store of hashed ones', async () => {
+  const prefix = testPrefix()
+  const store = (): Store => redisStore(redisOfAnotherProcess(), { prefix })
+  const app = make(store(), { plans: undefined, defaultPlan: undefined, limit: '3/min' })
+  const script = make(store(), { traffic: false })
+  const acme = { id: 'acme', limits: [{ quota: 2, window: 'month', anchor: new Date(0) }] } as const
+  for (let i = 0; i < 2; i += 1) await app.consume(acme)
+  const asked = await script.inspect(acme)
+  expect(asked.plan).toBe((await app.inspect(acme)).plan)
+  expect(asked).toMatchObject({ allowed: false, limits: [{ quota: 2, used: 2 }] })
+  const dated = { id: 'acme', anchor: new Date('2026-01-31') }
+  expect((await script.inspect(dated)).limits).toMatchObject([{ quota: 3 }])
+
+  const hashed = testPrefix()
+  const hidden = (): Store => redisStore(redisOfAnotherProcess(), { prefix: hashed })
+  const secret = make(hidden(), { hashIds: 'a secret of more than 16 characters' })
+  await secret.consume('acme')
+  await secret.traffic()
+  await expect(make(hidden(), { traffic: false }).inspect('VERYSECRET')).rejects.toThrow('with hashIds')
+})
