@@ -7,6 +7,9 @@ const { argv, env, stdin, stdout, stderr } = process
 process.removeAllListeners('warning')
 process.on('warning', () => {})
 
+// Who reads the first lines alone, as head does, has all that it wants.
+stdout.on('error', ({ code }) => process.exit(code === 'EPIPE' ? 0 : 1))
+
 const onInterrupt = (stop) => {
   process.once('SIGINT', stop)
   return () => process.off('SIGINT', stop)

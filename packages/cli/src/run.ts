@@ -10,7 +10,7 @@ import { addShow } from './commands/show/show.js'
 import { addTop } from './commands/top.js'
 import { addWhy } from './commands/why/why.js'
 import type { Shell } from './commands/command.js'
-import { EXIT, toCommandError, type CommandError, type ExitCode } from './errors.js'
+import { EXIT, CommandError, toCommandError, type ExitCode } from './errors.js'
 import type { Host } from './host.js'
 import { Output } from './output/output.js'
 import { safeLine, safeText } from './output/safe-text.js'
@@ -48,38 +48,23 @@ tollgate COMMAND --help has the options and examples of a command.`
  */
 export async function run(args: readonly string[], host: Host): Promise<number> {
   let exit: ExitCode = EXIT.done
-  const program = programFor(host, (code) => (exit = code))
+  const isQuiet = args.includes('--json')
+  const program = programFor(host, { end: (code) => (exit = code), isQuiet })
   try {
     await program.parseAsync([...args], { from: 'user' })
     return exit
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-    return report(toCommandError(error), host, args.includes('--json'))
+    const isJson = args.includes('--json')
+    if (!(error instanceof CommanderError)) return report(toCommandError(error), host, isJson)
+    if (error.exitCode === 0) return EXIT.done
+    // For people, commander has said it.
+    return isJson ? report(new CommandError(EXIT.usage, errorLines(error.message)), host, true) : EXIT.usage
   }
 }
 
-function programFor(host: Host, end: Shell['end']): Command {
-  const { stdout, stderr } = host
-  const widthOf = (stream: Host['stdout']): number => Math.min(stream.columns ?? 100, 110)
-  const program = new Command('tollgate')
-    .description(
-      'Shows and changes what the rate limiter Tollgate does for customers, in a Redis that is running.',
-    )
-    .helpOption('-h, --help', 'show this help')
-    .helpCommand(false)
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stderr.write(text),
-      outputError: (text, write) => write(`${errorLines(text)}\n`),
-      getOutHelpWidth: () => widthOf(stdout),
-      getErrHelpWidth: () => widthOf(stderr),
-      getOutHasColors: () => false,
-      getErrHasColors: () => false,
-    })
-    .showHelpAfterError('Add --help to see how it is used.')
-    .addHelpText('after', AFTER)
-  const shell = { host, program, end }
+/** Every command, in the order of the help. */
+function addAll(shell: Shell): void {
+  const { program } = shell
   program.commandsGroup('Look:')
   addTop(shell)
   addShow(shell)
@@ -94,6 +79,33 @@ function programFor(host: Host, end: Shell['end']): Command {
   program.commandsGroup('Check:')
   addCheck(shell)
   addDoctor(shell)
+}
+
+function programFor(
+  host: Host,
+  { end, isQuiet }: Pick<Shell, 'end'> & { readonly isQuiet: boolean },
+): Command {
+  const { stdout, stderr } = host
+  const widthOf = (stream: Host['stdout']): number => Math.min(stream.columns ?? 100, 110)
+  const program = new Command('tollgate')
+    .description(
+      'Shows and changes what the rate limiter Tollgate does for customers, in a Redis that is running.',
+    )
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void (isQuiet || stderr.write(text)),
+      outputError: (text, write) => write(`${errorLines(text)}\n`),
+      getOutHelpWidth: () => widthOf(stdout),
+      getErrHelpWidth: () => widthOf(stderr),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .showHelpAfterError('Add --help to see how it is used.')
+    .addHelpText('after', AFTER)
+  addAll({ host, program, end })
   return program
 }
 

@@ -45,6 +45,8 @@ describe('why', () => {
     const other = await ask(reference, 'quite another secret')
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('sealed with another secret') })
     expect(await ask('urn:tollgate:AZ')).toMatchObject({ code: 1 })
+    const quoted = await ask(`{"type":"x","instance":"${reference}"}`)
+    expect(quoted).toMatchObject({ code: 0, stdout: expect.stringContaining('acme') })
     const dated = await tollgate(['why', 'urn:tollgate:AZ', '--at', '14:03'])
     expect(dated).toMatchObject({ code: 2, stderr: expect.stringContaining('a reference says itself when') })
     expect(await ask(reference, '')).toMatchObject({

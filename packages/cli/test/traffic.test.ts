@@ -1,5 +1,8 @@
 // Who is busiest, why somebody was denied, and who changed what.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { promisify } from 'node:util'
 import { run, type Host } from '@tollgate/cli'
 import { eventually, testRedisUrl } from '@tollgate/testing'
 import { Application } from './application.ts'
@@ -63,8 +66,20 @@ describe('top', () => {
     })
   })
 
+  test('ends quietly where only its first lines are read', async () => {
+    await use('acme', 6)
+    await app.limiter.traffic()
+    const binary = join(__dirname, '../bin/tollgate.js')
+    const line = `"${process.execPath}" "${binary}" why --prefix ${app.prefix} | true; echo "\${PIPESTATUS[0]}"`
+    const env = { ...process.env, REDIS_URL: testRedisUrl() }
+    const { stdout, stderr } = await promisify(execFile)('bash', ['-c', line], { env })
+    expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' })
+  })
+
   test('says that nobody had a request', async () => {
-    expect((await app.runElsewhere('top')).stdout).toContain('no process had a request')
+    expect((await app.runElsewhere('top')).stdout).toContain(
+      'No process of the application had a request here',
+    )
   })
 
   test('on a terminal draws again until Ctrl-C', async () => {
@@ -80,7 +95,7 @@ describe('top', () => {
     const host = { stdin: new PassThrough(), stdout, stderr: new PassThrough(), onInterrupt }
     const env = { REDIS_URL: testRedisUrl(), NO_COLOR: '1' }
     const ended = run(['top', '--prefix', app.prefix], { ...host, env, cwd: app.elsewhere.cwd })
-    await eventually(() => text.includes('no process had a request'))
+    await eventually(() => text.includes('No process of the application'))
     await use('acme', 7)
     await eventually(() => text.includes('acme         free        2'))
     interrupt()
@@ -195,7 +210,7 @@ describe('history', () => {
     const none = await app.runElsewhere('history', 'initech')
     expect(none).toMatchObject({
       code: 0,
-      stdout: 'No rule about initech was set or lifted in the last 400 days.\n',
+      stdout: 'No change of a rule about initech is known. Units that were given are not rules.\n',
     })
   })
 })

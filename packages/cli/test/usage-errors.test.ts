@@ -39,10 +39,7 @@ describe('hostile ids', () => {
 describe('wrong usage', () => {
   test.each([
     [['block', 'acme'], 'This needs an end.\nPass --for 1h'],
-    [
-      ['block', 'acme', '--for', '1h', '--until', '2027-01-31T18:00:00Z'],
-      '--for and --until exclude each other.',
-    ],
+    [['block', 'acme', '--for', '1h', '--until', '2027-01-31T18:00:00Z'], 'Pass either --for or --until.'],
     [
       ['block', 'acme', '--for', 'soon'],
       "--for: got 'soon', expected a time from 1 ms to 400 d, such as '1h'.",
@@ -75,6 +72,16 @@ describe('wrong usage', () => {
     })
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(says)
+  })
+
+  test('of the program itself is JSON for programs, too', async () => {
+    for (const args of [['blok'], ['block'], ['show', 'acme', '--plam', 'pro'], ['top-up', 'acme']]) {
+      const { code, stdout, stderr } = await tollgate([...args, '--json'])
+      expect({ args, code, stderr }).toEqual({ args, code: 2, stderr: '' })
+      expect(JSON.parse(stdout)).toEqual({
+        error: { exit: 2, message: expect.stringMatching(/^[A-Z].*[.)]$/s) },
+      })
+    }
   })
 
   test('is told to programs as JSON', async () => {

@@ -102,7 +102,9 @@ describe('bookings without a plans file', () => {
         'Left of month: 599 units, 500 of them topped up, with a quota of 100.',
       ),
     })
-    const which = await app.runElsewhere('top-up', 'acme', ...order)
+    const found = await app.runElsewhere('top-up', 'acme', ...order)
+    expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining('acme is on the plan pro.\n') })
+    const which = await app.runElsewhere('top-up', 'globex', ...order)
     expect(which).toMatchObject({ code: 2, stderr: expect.stringContaining('Which plan is it?') })
     const wrong = await app.runElsewhere('top-up', 'acme', '--plan', 'pro', ...order, '--limit', 'day')
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining("'day'") })
@@ -113,6 +115,23 @@ describe('bookings without a plans file', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('are not known') })
     expect((await app.limiter.peek({ id: 'acme', plan: 'pro' })).limits[0]?.remaining).toBe(100)
   })
+})
+
+test('a rule for a plan that the application does not have is refused', async () => {
+  await app.limiter.consume('acme')
+  await putDown(app.limiter)
+  for (const args of [
+    ['scale', 'fre', '0.5'],
+    ['override', 'acme', '--plan', 'prro'],
+  ]) {
+    const { code, stderr } = await app.runElsewhere(...args, '--for', '1h')
+    expect({ args, code, stderr }).toEqual({
+      args,
+      code: 2,
+      stderr: expect.stringMatching(/^--plan: got '(fre|prro)', expected /),
+    })
+  }
+  expect((await app.runElsewhere('scale', 'free', '0.5', '--for', '1h')).code).toBe(0)
 })
 
 async function json(...args: string[]): Promise<Record<string, unknown>> {

@@ -4,9 +4,9 @@ import { EXIT, wrong, type ExitCode } from '../errors.js'
 import { safeText } from '../output/safe-text.js'
 import { counted, endInWords, lengthInWords, numberInWords } from '../output/words.js'
 import { needItsPlan, type Context } from '../session/configuration.js'
-import { commandLine, type Session } from '../session/session.js'
+import { asSubject, findPlan, type Found } from '../session/plan.js'
+import type { Session } from '../session/session.js'
 import { shownSubject, withPlan, type SubjectFlags } from '../session/subject.js'
-import { wordsOf } from './blocks.js'
 import { carryOut, withChange, type ChangeFlags, type Conclusion } from './change.js'
 import { addCommand, collected, withSubject, type Action, type Shell } from './command.js'
 import { needEnd, withEnd, type EndFlags } from './ends.js'
@@ -20,7 +20,7 @@ interface Kind {
   readonly hasEnd?: boolean
   readonly call: (limiter: Limiter, id: string, flags: BookingFlags) => Promise<Booking>
   readonly says: (id: string, flags: BookingFlags, session: Session) => string
-  readonly undo: (id: string, flags: BookingFlags) => string
+  readonly undo: string
 }
 
 export function addBookings(shell: Shell): void {
@@ -37,7 +37,6 @@ function unitsOf({ units = '' }: BookingFlags): number {
 }
 
 const limitOf = ({ limit }: BookingFlags): string => `its limit '${safeText(limit)}'`
-const planWords = ({ plan }: BookingFlags): readonly string[] => (plan === undefined ? [] : ['--plan', plan])
 
 function bookingCommand(command: Command): Command {
   return command
@@ -51,15 +50,38 @@ function bookingCommand(command: Command): Command {
 
 function book(kind: Kind): Action<BookingFlags> {
   return async (context, id = '') => {
-    const { flags } = context
-    const call = (limiter: Limiter): Promise<Booking> => kind.call(limiter, id, flags)
+    // The application knows the plan, where nobody names it here.
+    let flags = context.flags
+    let known: Found | undefined
+    const findItsPlan = async (session: Session): Promise<void> => {
+      const { plan, ...subject } = asSubject(withPlan(id, flags))
+      known = await findPlan(session, subject)
+      const { planFrom, plan: found } = known
+      if (plan === undefined && found !== undefined && planFrom !== 'default')
+        flags = { ...flags, plan: found }
+      needItsPlan(session, flags.plan)
+    }
     return carryOut<Booking>(context, {
-      check: (configuration) => needItsPlan(configuration, flags.plan),
-      call,
-      announce: (_, session) => [`${kind.says(id, flags, session)} Key: ${safeText(flags.key, 200)}.`],
-      conclude: (booking) => concluded(booking, flags, kind.undo(id, flags)),
+      needsPlans: true,
+      prepare: findItsPlan,
+      call: (limiter) => kind.call(limiter, id, flags),
+      announce: (_, session) => [
+        `${kind.says(id, flags, session)} Key: ${safeText(flags.key, 200)}.`,
+        ...planNote(context.flags.plan, known, id),
+      ],
+      conclude: (booking) => concluded(booking, flags, kind.undo),
     })
   }
+}
+
+/** On another plan, the units would be those of another limit. */
+function planNote(named: string | undefined, known: Found | undefined, id: string): readonly string[] {
+  const { plan, planFrom } = known ?? {}
+  if (plan === undefined || planFrom === 'default') return []
+  const who = shownSubject(id)
+  if (named === undefined) return [`${who} is on the plan ${safeText(plan)}.`]
+  if (named === plan) return []
+  return [`Careful: ${who} is on the plan ${safeText(plan)}, and not on ${safeText(named)}.`]
 }
 
 function concluded({ isRepeated, limit }: Booking, { key }: BookingFlags, undo: string): Conclusion {
@@ -98,12 +120,7 @@ function addTopUp(shell: Shell): void {
             : `until ${endInWords(new Date(flags.until), nowMs)}`
         return `Gives ${shownSubject(id)} ${counted(unitsOf(flags), 'unit')} beside the quota of ${limitOf(flags)}, ${end}.`
       },
-      undo: (id, flags) =>
-        commandLine(
-          flags,
-          ...['penalize', ...wordsOf(id, flags), ...planWords(flags)],
-          ...['--limit', flags.limit, '--units', flags.units ?? '', '--key', `undo-${flags.key}`],
-        ),
+      undo: 'No command takes a top-up back: penalize counts units as used, and those of the quota first.',
     }),
   )
   withChange(withEnd(withSubject(bookingCommand(command).requiredOption('--units <number>', 'how many'))))
@@ -123,7 +140,7 @@ function addRenew(shell: Shell): void {
       call: (limiter, id, { limit, key, ...flags }) => limiter.renew(withPlan(id, flags), { limit, key }),
       says: (id, { limit }) =>
         `Begins the limit '${safeText(limit)}' of ${shownSubject(id)} afresh. Its other limits stay as they are.`,
-      undo: () => 'This cannot be undone: what was used before is forgotten.',
+      undo: 'This cannot be undone: what was used before is forgotten.',
     }),
   )
   withChange(withSubject(bookingCommand(command)))
@@ -144,8 +161,7 @@ function addPenalize(shell: Shell): void {
         limiter.penalize(withPlan(id, flags), { limit: flags.limit, units: unitsOf(flags), key: flags.key }),
       says: (id, flags) =>
         `Counts ${counted(unitsOf(flags), 'unit')} of ${shownSubject(id)} as used in ${limitOf(flags)}.`,
-      undo: () =>
-        'There is no command that takes this back. The units come back with the window, or with renew.',
+      undo: 'No command takes this back. The units come back with the window, or with renew.',
     }),
   )
   withChange(withSubject(bookingCommand(command).requiredOption('--units <number>', 'how many')))

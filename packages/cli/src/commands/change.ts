@@ -6,11 +6,12 @@ import { safeText } from '../output/safe-text.js'
 import type { Limiter } from '@tollgate/core'
 import {
   configure,
+  needPlan,
   withPlansOfStore,
-  type Configuration,
   type Context,
   type SharedFlags,
 } from '../session/configuration.js'
+import { saysPlan } from '../session/plan.js'
 import { withSession, type Session } from '../session/session.js'
 import { withConnection } from './command.js'
 
@@ -30,8 +31,10 @@ export interface NoteFlags {
 export interface Change<T> {
   /** Plans that must exist. As long as no plans are known, nobody can check that. */
   readonly plans?: readonly string[]
-  /** For calls that need the application's plans. Throws if these do not do. */
-  readonly check?: (configuration: Configuration) => void
+  /** Whether the call is about limits of the application's plans. */
+  readonly needsPlans?: boolean
+  /** Called once Redis is there, before the call. */
+  readonly prepare?: (session: Session) => Promise<void>
   /** The call itself. It is made twice: with a limiter in memory, which refuses what is wrong, and then with the real one. */
   readonly call: (limiter: Limiter) => Promise<T>
   /** What it will do, in sentences. `planned` is what the limiter in memory answered. */
@@ -87,43 +90,45 @@ export function shownNote({ by, reason }: NoteFlags): string {
  * In a pipe nobody is asked: nobody could answer, and who writes a script has decided.
  */
 export async function carryOut<T>(context: Context<ChangeFlags>, change: Change<T>): Promise<ExitCode> {
-  const { out, flags } = context
-  const { plans, check, call, announce, conclude } = change
+  const { plans = [], needsPlans = false, call } = change
   const configuration = await configure(context, plans)
-  const isComplete = configuration.plans !== undefined || !check
+  const { plan } = context.flags as { readonly plan?: string }
+  const isComplete = configuration.plans !== undefined || (!needsPlans && plans.length === 0)
+  if (needsPlans && isComplete) needPlan(configuration, plan)
   // What is wrong is refused before Redis is asked.
-  if (isComplete) {
-    check?.(configuration)
+  if (isComplete && (!needsPlans || plan !== undefined || saysPlan(configuration)))
     await configuration.rehearse(call)
-  }
-  const act = async (session: Session): Promise<ExitCode> => {
-    check?.(session)
-    const planned = await session.rehearse(call, session.nowMs)
-    for (const line of await announce(planned, session)) out.note(line)
-    if (plans?.length && !configuration.plans)
-      out.note('There is no plans file here, so nobody has checked that this plan exists.')
-    if (flags.dryRun) {
-      out.note('Nothing was changed: this was a dry run.')
-      out.json({ done: false, dryRun: true })
-      return EXIT.done
-    }
-    if (!(await isWanted(context))) {
-      out.note('Nothing was changed.')
-      out.json({ done: false, dryRun: false })
-      return EXIT.refused
-    }
-    const { exit = EXIT.done, says, undo, json } = conclude(await call(session.limiter), session)
-    out.say(says)
-    if (undo !== undefined) out.line(undo.startsWith('tollgate') ? `To undo it: ${undo}` : undo)
-    out.json({
-      done: exit === EXIT.done,
-      dryRun: false,
-      ...json,
-      ...(undo?.startsWith('tollgate') && { undo }),
-    })
-    return exit
-  }
+  const act = (session: Session): Promise<ExitCode> => changeIn(session, context, change)
   return withSession(context, configuration, act, isComplete ? undefined : withPlansOfStore)
+}
+
+async function changeIn<T>(
+  session: Session,
+  context: Context<ChangeFlags>,
+  { plans = [], prepare, call, announce, conclude }: Change<T>,
+): Promise<ExitCode> {
+  const { out, flags } = context
+  await prepare?.(session)
+  const planned = await session.rehearse(call, session.nowMs)
+  for (const line of await announce(planned, session)) out.note(line)
+  if (plans.length > 0 && !session.plans)
+    out.note('The plans of the application are not known here, so nobody has checked that this plan exists.')
+  if (flags.dryRun) {
+    out.note('Nothing was changed: this was a dry run.')
+    out.json({ done: false, dryRun: true })
+    return EXIT.done
+  }
+  if (!(await isWanted(context))) {
+    out.note('Nothing was changed.')
+    out.json({ done: false, dryRun: false })
+    return EXIT.refused
+  }
+  const { exit = EXIT.done, says, undo, json } = conclude(await call(session.limiter), session)
+  const undoing = undo?.startsWith('tollgate') ? { undo } : {}
+  out.say(says)
+  if (undo !== undefined) out.line(undoing.undo ? `To undo it: ${undo}` : undo)
+  out.json({ done: exit === EXIT.done, dryRun: false, ...json, ...undoing })
+  return exit
 }
 
 async function isWanted({ host, flags }: Context<ChangeFlags>): Promise<boolean> {

@@ -25,7 +25,7 @@ export function needEnd({
   until,
 }: EndFlags): { readonly for: string } | { readonly until: string } {
   if (length !== undefined && until !== undefined)
-    throw new CommandError(EXIT.usage, '--for and --until exclude each other.', EXAMPLE)
+    throw new CommandError(EXIT.usage, 'Pass either --for or --until.', EXAMPLE)
   if (length !== undefined) return { for: length }
   if (until !== undefined) return { until }
   throw new CommandError(EXIT.usage, 'This needs an end.', EXAMPLE)

@@ -29,7 +29,8 @@ export function addHistory(shell: Shell): void {
         const records = await limiter.ruleLog(of === undefined ? {} : { of })
         out.json({ changes: records })
         const about = id === undefined ? '' : ` about ${shownSubject(id)}`
-        if (records.length === 0) out.line(`No rule${about} was set or lifted in the last 400 days.`)
+        if (records.length === 0)
+          out.line(`No change of a rule${about} is known. Units that were given are not rules.`)
         else {
           out.table(
             COLUMNS,

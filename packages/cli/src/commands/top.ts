@@ -7,7 +7,7 @@ import { safeText } from '../output/safe-text.js'
 import type { Cell } from '../output/table.js'
 import { counted, lengthInWords, numberInWords } from '../output/words.js'
 import { configure, type Context, type SharedFlags } from '../session/configuration.js'
-import { withSession, type Session } from '../session/session.js'
+import { UNSEEN, withSession, type Session } from '../session/session.js'
 import { addCommand, withConnection, type Shell } from './command.js'
 
 type TopFlags = SharedFlags & { readonly most?: string; readonly once?: boolean }
@@ -111,8 +111,7 @@ function linesOf(frame: Frame, out: Output): readonly string[] {
   const { requests, denied, processes, coversMs, storeMs, nowMs, busiest, mostDenied, nearest } = frame
   const time = new Date(nowMs).toISOString().slice(11, 19)
   const store = `Redis answers in ${numberInWords(storeMs)} ms`
-  if (processes === 0)
-    return out.linesIn(`${time} UTC: no process had a request in the last half minute. ${store}.`)
+  if (processes === 0) return [...out.linesIn(`${time} UTC. ${store}.`), ...out.linesIn(UNSEEN)]
   const seconds = Math.max(coversMs / 1000, 1)
   const rate = numberInWords(Math.round((requests / seconds) * 10) / 10)
   const sum = `${counted(requests, 'request')} in the last ${lengthInWords(coversMs)}, ${rate} a second, ${shareInWords(denied, requests)} denied`

@@ -105,8 +105,8 @@ export function needPlan({ plans }: Configuration, plan: string | undefined): Kn
   }
   throw new CommandError(
     EXIT.usage,
-    'The limits of the plans are not known: there is no plans file here, and no process has left its plans in Redis in the last seven days.',
-    'Run this where tollgate.config.js is, or pass --plans FILE: an ES module whose default export has the options of createLimiter.',
+    'The limits of the plans are not known: there is no plans file here, and no process of the application has left them in this Redis.',
+    'Are the address, the database, --prefix and --name those of the application? Or pass --plans FILE: an ES module whose default export has the options of createLimiter.',
   )
 }
 

@@ -15,6 +15,10 @@ export interface Session extends Configuration {
   readonly nowMs: number
 }
 
+/** For answers that could come from the wrong place. */
+export const UNSEEN =
+  'No process of the application had a request here in the last half minute: are the address, the database, --prefix and --name right?'
+
 /**
  * Connects, runs `work`, and leaves nothing running.
  *

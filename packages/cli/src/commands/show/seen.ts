@@ -9,15 +9,10 @@ import {
 import { internalsOf } from '@tollgate/core/adapter'
 import type { RuleEntry, RuleList, RulesCall, RulesReply } from '@tollgate/core/store'
 import { needPlan } from '../../session/configuration.js'
+import { findPlan, ifNoConfig, type PlanFrom } from '../../session/plan.js'
 import type { Session } from '../../session/session.js'
 
 type Look = Awaited<ReturnType<ReturnType<typeof internalsOf>['look']>>
-
-/**
- * Who said which plan a customer has: the operator, `planOf` in the plans file, a process of the application, or its requests of the last
- * day. `default`: nobody, so it is the default plan.
- */
-export type PlanFrom = 'operator' | 'plans' | 'application' | 'requests' | 'default'
 
 /** All that is known of a customer. */
 export interface Seen {
@@ -61,56 +56,6 @@ export async function see(session: Session, given: Subject): Promise<Seen> {
     if (one) usage.push(one)
   }
   return { subject, planFrom, look, usage, rules, blockedBy }
-}
-
-interface Found {
-  readonly planFrom: PlanFrom
-  /** Undefined where the plans themselves say it. */
-  readonly plan?: string | undefined
-  /** What a process of the application says. */
-  readonly told?: Inspection | undefined
-}
-
-/** The plan of a customer. Who knows best is asked first. */
-async function findPlan(session: Session, subject: Subject): Promise<Found> {
-  const { plans } = session
-  const names = Object.keys(plans?.options.plans ?? {})
-  if (plans && subject.plan !== undefined) return { planFrom: 'operator', plan: subject.plan }
-  if (plans && (plans.options.planOf !== undefined || names.length < 2)) return { planFrom: 'plans' }
-  const told = await askApplication(session, subject)
-  if (told && !told.isDefaultPlan)
-    return { planFrom: subject.plan === undefined ? 'application' : 'operator', plan: told.plan, told }
-  const plan = await planOfRequests(session, subject)
-  if (plan === undefined) return { planFrom: 'default', plan: told?.plan, told }
-  return plan === told?.plan ? { planFrom: 'requests', plan, told } : { planFrom: 'requests', plan }
-}
-
-/** Where a customer stands, as a process of the application says; undefined if none can be asked, or none answers. */
-async function askApplication(
-  { limiter, options }: Session,
-  subject: Subject,
-): Promise<Inspection | undefined> {
-  // The question would have the id.
-  if (options.hashIds !== undefined) return undefined
-  try {
-    return await limiter.inspect(subject)
-  } catch (error) {
-    if ((error as { readonly code?: unknown }).code === 'ERR_TOLLGATE_STORE_TIMEOUT') return undefined
-    return ifNoConfig(error)
-  }
-}
-
-/** The plan that its requests had: of the last minute, or else the last one that was denied within a day. */
-async function planOfRequests({ limiter }: Session, subject: Subject): Promise<string | undefined> {
-  const { busiest } = await limiter.traffic({ most: 200 })
-  const busy = busiest.find((one) => one.subject === String(subject.id))
-  return busy?.plan ?? (await limiter.denialLog({ of: subject })).denials[0]?.plan
-}
-
-/** For what core refuses: `usageOf` for limits whose units come back one by one, and `inspect` for an id that is too long. */
-function ifNoConfig(error: unknown): undefined {
-  if ((error as { readonly code?: unknown }).code === 'ERR_TOLLGATE_CONFIG') return undefined
-  throw error
 }
 
 /** `usageOf` takes no id alone where there are several plans. */

@@ -1,14 +1,15 @@
-import type { Subject, Usage } from '@tollgate/core'
+import type { Usage } from '@tollgate/core'
 import { EXIT, type ExitCode } from '../../errors.js'
 import type { Output } from '../../output/output.js'
 import { safeText } from '../../output/safe-text.js'
 import type { Cell } from '../../output/table.js'
 import { endInWords, lengthInWords, numberInWords, quotaInWords, timeInWords } from '../../output/words.js'
 import { configure, needPlan, withPlansOfStore, type SharedFlags } from '../../session/configuration.js'
+import { asSubject, type PlanFrom } from '../../session/plan.js'
 import { withSession, type Session } from '../../session/session.js'
 import { shownSubject, withPlan, type SubjectFlags } from '../../session/subject.js'
 import { addCommand, withConnection, withSubject, type Shell } from '../command.js'
-import { see, type PlanFrom, type Seen } from './seen.js'
+import { see, type Seen } from './seen.js'
 import { RULE_COLUMNS, ruleCells, ruleJson } from '../rule-words.js'
 
 type Limit = Seen['look']['limits'][number]
@@ -42,11 +43,6 @@ export function addShow(shell: Shell): void {
     },
   )
   withConnection(withSubject(command.option('--plan <name>', "the customer's plan")))
-}
-
-/** An id that ends with `*` is an id here, and no beginning of ids. */
-function asSubject(given: Subject | string): Subject {
-  return typeof given === 'string' ? { id: given } : given
 }
 
 function toJson({ subject, planFrom, look, usage, rules, blockedBy }: Seen): unknown {
@@ -93,6 +89,10 @@ function print(out: Output, id: string, seen: Seen): void {
     out.table(WINDOW_COLUMNS, told)
   }
   out.line()
+  if (planFrom === 'default')
+    out.say(
+      'Nobody has said its plan, and none of its requests was seen lately. Pass --plan if it has another.',
+    )
   if (rules.length === 0) return out.line('No rules hold for it.')
   out.table(
     RULE_COLUMNS,

@@ -5,7 +5,7 @@ import { safeText } from '../../output/safe-text.js'
 import type { Cell } from '../../output/table.js'
 import { counted, lengthInWords, numberInWords, timeInWords } from '../../output/words.js'
 import { configure, type Context } from '../../session/configuration.js'
-import { withSession } from '../../session/session.js'
+import { UNSEEN, withSession } from '../../session/session.js'
 import { shownSubject, subjectOf } from '../../session/subject.js'
 import { sentencesOf, type Cause } from './cause.js'
 import type { WhyFlags } from './why.js'
@@ -25,6 +25,7 @@ export async function readLog(context: Context<WhyFlags>, id: string | undefined
     const log = await limiter.denialLog(asked)
     out.json({ ...log, complete: log.from.getTime() <= asked.from })
     if (!out.isJson) print(out, log, { ...asked, nowMs, id })
+    if (log.denials.length === 0 && (await limiter.traffic({ most: 1 })).processes === 0) out.say(UNSEEN)
     return log.denials.length > 0 ? EXIT.done : EXIT.refused
   })
 }
@@ -78,7 +79,14 @@ function print(out: Output, { from, denials }: DenialLog, asked: Asked): void {
     if (denials.length > MOST_ROWS)
       out.line(`And ${numberInWords(denials.length - MOST_ROWS)} more: --json has all.`)
     const all = denials.reduce((sum, { count }) => sum + count, 0)
-    out.say(`${counted(all, 'denial')} between ${begin} and ${end}. The latest:`)
+    const [first, last] = [Math.min(...denials.map((one) => one.first.getTime())), latest.last.getTime()]
+    const isWithin = first >= asked.from && last <= (until ?? Infinity)
+    const [from1, until1] = [first, last].map((ms) => timeInWords(new Date(ms), nowMs))
+    out.say(
+      isWithin
+        ? `${counted(all, 'denial')} between ${begin} and ${end}. The latest:`
+        : `${counted(all, 'denial')} between ${from1} and ${until1}, in records of some minutes. The latest:`,
+    )
     for (const sentence of sentencesOf(causeOf(latest), nowMs)) out.say(sentence, '  ')
   }
   if (from.getTime() > asked.from) out.say(`The log reaches back to ${timeInWords(from, nowMs)}.`)

@@ -27,7 +27,10 @@ export function addWhy(shell: Shell): void {
         ['why urn:tollgate:AZ…', 'a reference, with the secret in TOLLGATE_SECRET'],
       ],
     },
-    (context, asked) => (isReference(asked) ? openReference(context, asked) : readLog(context, asked)),
+    (context, asked) => {
+      const reference = referenceIn(asked)
+      return reference === undefined ? readLog(context, asked) : openReference(context, reference)
+    },
   )
   command
     .option('--at <time>', 'around this time: 14:03 in UTC, or a date and time with its zone')
@@ -41,8 +44,9 @@ export function addWhy(shell: Shell): void {
 const NO_SECRET =
   'Set TOLLGATE_SECRET to the secret of denialReferences, or pass --secret-file FILE. Never type it as an argument.'
 
-function isReference(asked: string | undefined): asked is string {
-  return asked !== undefined && /^\s*urn:tollgate:/i.test(asked)
+/** The reference in what was copied: often that is the whole body of a denial. */
+function referenceIn(asked: string | undefined): string | undefined {
+  return asked === undefined ? undefined : /urn:tollgate:[\w-]*/i.exec(asked)?.[0]
 }
 
 async function openReference({ host, flags, out }: Context<WhyFlags>, reference: string): Promise<ExitCode> {
