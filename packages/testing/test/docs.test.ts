@@ -68,8 +68,9 @@ test('README links to docs/README.md, which links to every page of docs', () => 
   expect(others.filter((page) => !listed.includes(page))).toEqual([])
 })
 
-/** Pages without programs: indexes, reports, and what is looked up. */
+/** Pages without programs: commands, indexes, reports, and what is looked up. */
 const WITHOUT_PROGRAM = [
+  'operations/a-customer-complains',
   'README',
   'recipes/README',
   'operations/faults',
