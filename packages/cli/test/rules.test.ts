@@ -168,3 +168,24 @@ describe('rules', () => {
     expect((await app.runElsewhere('rules', 'acme')).stdout).toBe('There are no rules for acme.\n')
   })
 })
+
+test('a rule for an id with a star, and one for all ids that begin like it, are two', async () => {
+  await app.run('block', 'foo*', '--for', '1h')
+  expect(await app.run('lift', 'block', 'foo*', '--exact')).toMatchObject({ code: 1 })
+  expect((await app.rules()).map(({ of }) => of)).toEqual(['foo*'])
+  const exact = await app.run('block', 'foo*', '--exact', '--for', '2h')
+  expect(exact.stdout).not.toContain('It replaces')
+  expect((await app.run('block', 'foo*', '--exact', '--for', '3h')).stdout).toContain('It replaces: block')
+  expect(await app.run('lift', 'block', 'foo*', '--exact')).toMatchObject({ code: 0 })
+  expect((await app.rules()).map(({ of }) => of)).toEqual(['foo*'])
+  expect((await app.limiter.consume('foobar')).allowed).toBe(false)
+})
+
+test('what takes a rule back does so for an id that begins like an option', async () => {
+  const more = ['--exact', '--prefix', app.prefix, '--name', 'api', '--', '-da*']
+  const { stdout } = await app.run('block', '--for', '1h', ...more)
+  const undo = /^To undo it: tollgate (.*)$/m.exec(stdout)?.[1] ?? ''
+  expect(undo).toMatch(/^unblock --exact .*--name api -- '-da\*'$/)
+  const words = undo.replaceAll("'", '').split(' ')
+  expect((await app.run(...words)).code).toBe(0)
+})

@@ -66,6 +66,26 @@ describe('top', () => {
     })
   })
 
+  test('and the other commands leave out what is no note of Tollgate', async () => {
+    await app.runElsewhere('block', 'acme', '--for', '1h', '--by', 'ops')
+    const rule = JSON.stringify({ v: 1, kind: 'block', of: 'x', by: 5 })
+    const notes = {
+      denials: [1, 'acme', '', Date.now(), Date.now(), { plan: 7, cost: '\u001b[31m', count: 1 }],
+      rules: [1, '\u001b[31mACT', Date.now(), Date.now(), null, rule],
+    }
+    for (const [topic, note] of Object.entries(notes)) {
+      await app.redis.hset(`${app.prefix}/!board.${topic}.^`, 'x', JSON.stringify(note))
+      await app.redis.zadd(`${app.prefix}/!board.times.${topic}.^`, Date.now() * 1000 + 1e6, 'x')
+    }
+    for (const args of [['why', 'acm*'], ['history'], ['rules'], ['show', 'acme', '--plan', 'free']]) {
+      const text = await app.run(...args)
+      expect([args, text.stdout.includes('\u001b'), text.stderr]).toEqual([args, false, ''])
+      const json = await app.run(...args, '--json')
+      expect(() => JSON.parse(json.stdout) as unknown).not.toThrow()
+    }
+    expect((await app.run('history')).stdout).toContain('1 change of rules.')
+  })
+
   test('ends quietly where only its first lines are read', async () => {
     await use('acme', 6)
     await app.limiter.traffic()

@@ -83,6 +83,34 @@ describe('show without a plans file', () => {
     expect(keys.filter((key) => key.includes('acme'))).toEqual([])
   })
 
+  test('finds the plan of last requests by the hash, and says if the secret is missing', async () => {
+    await app.limiter.close()
+    const hashIds = 'a secret of more than 16 characters'
+    const limiter = another({ ...OPTIONS, hashIds })
+    await limiter.consume({ id: 'acme', plan: 'pro' })
+    await putDown(limiter)
+    const env = { REDIS_URL: testRedisUrl(), TOLLGATE_HASH_IDS: hashIds }
+    const args = ['show', 'acme', '--prefix', app.prefix]
+    const { stdout } = await tollgate(args, { env, cwd: app.elsewhere.cwd })
+    expect(stdout).toMatch(/^acme on the plan pro, as its last requests were, at /)
+    expect(await app.runElsewhere('show', 'acme')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('its secret is missing here.\nSet TOLLGATE_HASH_IDS'),
+    })
+  })
+
+  test('does not call a denial of yesterday its last requests', async () => {
+    for (let i = 0; i < 6; i += 1) await app.limiter.consume({ id: 'acme', plan: 'free' })
+    await putDown(app.limiter)
+    // As if a minute had passed.
+    await app.redis.del(`${app.prefix}/!board.traffic.^`, `${app.prefix}/!board.times.traffic.^`)
+    await app.limiter.close()
+    await app.redis.del(`${app.prefix}/!board.traffic.^`, `${app.prefix}/!board.times.traffic.^`)
+    expect((await app.runElsewhere('show', 'acme')).stdout).toMatch(
+      /^acme on the plan free, as its last denial was, at /,
+    )
+  })
+
   test('says what would be right, where nobody knows the plans', async () => {
     const without = await app.runElsewhere('show', 'acme', '--plan', 'pro', '--prefix', testPrefix())
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('pass --plans FILE') })

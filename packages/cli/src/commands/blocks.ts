@@ -14,6 +14,7 @@ import {
 } from './change.js'
 import { addCommand, withSubject, type Shell } from './command.js'
 import { needEnd, withEnd, type EndFlags } from './ends.js'
+import { findRules } from './find-rules.js'
 import { effectOf, ruleJson } from './rule-words.js'
 
 type BlockFlags = ChangeFlags & NoteFlags & SubjectFlags & EndFlags
@@ -29,12 +30,9 @@ export async function replacedBy(
   kind: Rule['kind'],
   of: Subject | string,
 ): Promise<readonly string[]> {
-  const isPrefix = typeof of === 'string' && of.endsWith('*')
-  for await (const rule of limiter.rules({ of })) {
-    if (rule.kind !== kind || rule.level !== undefined || rule.of.endsWith('*') !== isPrefix) continue
-    return [`It replaces: ${effectOf(rule)} until ${endInWords(rule.until, nowMs)}. ${shownNote(rule)}`]
-  }
-  return []
+  const rule = (await findRules(limiter, kind, of)).find(({ level }) => level === undefined)
+  if (!rule) return []
+  return [`It replaces: ${effectOf(rule)} until ${endInWords(rule.until, nowMs)}. ${shownNote(rule)}`]
 }
 
 export function addBlocks(shell: Shell): void {

@@ -1,4 +1,4 @@
-import type { Limiter, Rule } from '@tollgate/core'
+import type { Rule } from '@tollgate/core'
 import { EXIT, wrong, type ExitCode } from '../errors.js'
 import { endInWords } from '../output/words.js'
 import type { Context } from '../session/configuration.js'
@@ -13,30 +13,12 @@ import {
   type NoteFlags,
 } from './change.js'
 import { addCommand, withSubject, type Shell } from './command.js'
+import { findRules } from './find-rules.js'
 import { effectOf, ruleJson } from './rule-words.js'
 
 const KINDS = ['block', 'override', 'scale'] as const
 
 type LiftFlags = ChangeFlags & NoteFlags & SubjectFlags
-
-/** The rules of one kind that are just about this subject, beginning of ids or plan. */
-async function findRules(
-  limiter: Limiter,
-  kind: Rule['kind'],
-  of: string,
-  flags: SubjectFlags,
-): Promise<Rule[]> {
-  const found: Rule[] = []
-  const subject = subjectOf(of, flags)
-  const isPrefix = subject === of && of.endsWith('*')
-  const asked = kind === 'scale' ? limiter.rules() : limiter.rules({ of: subject })
-  for await (const rule of asked) {
-    // With hashed ids a rule says the hash, so what was asked for is what is meant.
-    const isMeant = kind === 'scale' ? rule.of === of : isPrefix || rule.of === of || !rule.of.endsWith('*')
-    if (rule.kind === kind && isMeant) found.push(rule)
-  }
-  return found
-}
 
 async function lift(context: Context<LiftFlags>, kind = '', of = ''): Promise<ExitCode> {
   const { flags } = context
@@ -47,12 +29,12 @@ async function lift(context: Context<LiftFlags>, kind = '', of = ''): Promise<Ex
   return carryOut<readonly Rule[]>(context, {
     // In memory there are no rules: only the subject is checked there.
     call: async (limiter) => {
-      const rules = await findRules(limiter, wanted, of, flags)
+      const rules = await findRules(limiter, wanted, wanted === 'scale' ? of : subjectOf(of, flags))
       for (const rule of rules) await rule.lift(note)
       return rules
     },
     announce: async (_, { limiter, nowMs }) => {
-      const rules = await findRules(limiter, wanted, of, flags)
+      const rules = await findRules(limiter, wanted, wanted === 'scale' ? of : subjectOf(of, flags))
       return rules.map(
         (rule) =>
           `Ends the ${shown}: ${effectOf(rule)} until ${endInWords(rule.until, nowMs)}. ${shownNote(note)}`,

@@ -24,7 +24,7 @@ const EVERY_MS = 1000
 const NEWS_MS = 2000
 /** Lines of a frame that are no rows. */
 const OTHER_LINES = 9
-const [LEAST, USUAL] = [3, 10]
+const [LEAST, USUAL] = [1, 10]
 
 export function addTop(shell: Shell): void {
   const command = addCommand<TopFlags>(
@@ -95,7 +95,7 @@ async function goOn({ host, out }: Context, next: () => Promise<Frame>): Promise
   let height = 0
   try {
     while (!ended.signal.aborted) {
-      const lines = linesOf(await next(), out)
+      const lines = linesOf(await next(), out).slice(0, (stdout.rows ?? Infinity) - 1)
       // Up to the first line of the frame before, and away with it.
       const over = height > 0 ? `\u001b[${height}A\u001b[J` : ''
       stdout.write(`${over}${lines.join('\n')}\n`)

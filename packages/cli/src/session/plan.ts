@@ -1,12 +1,13 @@
 import type { Inspection, Subject } from '@tollgate/core'
+import { CommandError, EXIT } from '../errors.js'
 import type { Configuration } from './configuration.js'
 import type { Session } from './session.js'
 
 /**
- * Who said which plan a customer has: the operator, `planOf` in the plans file, a process of the application, or its requests of the last
- * day. `default`: nobody, so it is the default plan.
+ * Who said which plan a customer has: the operator, `planOf` in the plans file, a process of the application, its requests of the last
+ * minute, or its last denial within a day. `default`: nobody, so it is the default plan.
  */
-export type PlanFrom = 'operator' | 'plans' | 'application' | 'requests' | 'default'
+export type PlanFrom = 'operator' | 'plans' | 'application' | 'requests' | 'denial' | 'default'
 
 /** What is known of a customer's plan. */
 export interface Found {
@@ -31,9 +32,9 @@ export async function findPlan(session: Session, subject: Subject): Promise<Foun
   const told = await askApplication(session, subject)
   if (told && !told.isDefaultPlan)
     return { planFrom: subject.plan === undefined ? 'application' : 'operator', plan: told.plan, told }
-  const plan = await planOfRequests(session, subject)
-  if (plan === undefined) return { planFrom: 'default', plan: told?.plan, told }
-  return plan === told?.plan ? { planFrom: 'requests', plan, told } : { planFrom: 'requests', plan }
+  const seen = await planOfRequests(session, subject)
+  if (!seen) return { planFrom: 'default', plan: told?.plan, told }
+  return seen.plan === told?.plan ? { ...seen, told } : seen
 }
 
 /** Where a customer stands, as a process of the application says; undefined if none can be asked, or none answers. */
@@ -46,16 +47,26 @@ async function askApplication(
   try {
     return await limiter.inspect(subject)
   } catch (error) {
-    if ((error as { readonly code?: unknown }).code === 'ERR_TOLLGATE_STORE_TIMEOUT') return undefined
+    const { code, reason, message } = error as { readonly [Name in 'code' | 'reason' | 'message']?: unknown }
+    if (code === 'ERR_TOLLGATE_STORE_TIMEOUT' || reason === 'protocol') return undefined
+    if (String(message).includes('with hashIds'))
+      throw new CommandError(
+        EXIT.usage,
+        'The application hashes the ids in Redis, and its secret is missing here.',
+        'Set TOLLGATE_HASH_IDS, or pass --hash-ids-file FILE.',
+      )
     return ifNoConfig(error)
   }
 }
 
-/** The plan that its requests had: of the last minute, or else the last one that was denied within a day. */
-async function planOfRequests({ limiter }: Session, subject: Subject): Promise<string | undefined> {
-  const { busiest } = await limiter.traffic({ most: 200 })
-  const busy = busiest.find((one) => one.subject === String(subject.id))
-  return busy?.plan ?? (await limiter.denialLog({ of: subject })).denials[0]?.plan
+/** The plan that its requests of the last minute had, or else the last one that was denied within a day. */
+async function planOfRequests({ limiter }: Session, subject: Subject): Promise<Found | undefined> {
+  const { busiest } = await limiter.traffic({ of: subject, most: 1 })
+  const plan = busiest[0]?.plan
+  if (plan) return { planFrom: 'requests', plan }
+  const { denials } = await limiter.denialLog({ of: subject })
+  const denied = denials.find((one) => one.plan !== '')
+  return denied && { planFrom: 'denial', plan: denied.plan }
 }
 
 /** For what core refuses: `usageOf` for limits whose units come back one by one, and `inspect` for an id that is too long. */

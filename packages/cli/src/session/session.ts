@@ -102,5 +102,8 @@ export function commandLine(flags: SharedFlags, ...words: readonly string[]): st
     if (value === undefined || value === false) return []
     return value === true ? [option] : [option, String(value)]
   })
-  return ['tollgate', ...words, ...repeated].map(shellWord).join(' ')
+  // An id that begins like an option comes last, behind `--`.
+  const dashes = words.includes('--') ? words.indexOf('--') : words.length
+  const [id, others] = [words.slice(dashes, dashes + 2), words.slice(dashes + 2)]
+  return ['tollgate', ...words.slice(0, dashes), ...others, ...repeated, ...id].map(shellWord).join(' ')
 }

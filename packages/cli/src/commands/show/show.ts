@@ -104,7 +104,8 @@ function planInWords(plan: string, from: PlanFrom): string {
   const name = safeText(plan)
   if (plan === '') return ''
   if (from === 'default') return ` on the default plan ${name}`
-  return ` on the plan ${name}${from === 'requests' ? ', as its last requests were' : ''}`
+  const seen = { requests: ', as its last requests were', denial: ', as its last denial was' }
+  return ` on the plan ${name}${from === 'requests' || from === 'denial' ? seen[from] : ''}`
 }
 
 const LIMIT_COLUMNS = [

@@ -50,7 +50,12 @@ const LETTERS = { block: 'b', override: 'o', scale: 's', forgetPlan: 'f' } as co
 const KINDS = Object.keys(LETTERS) as RuleKind[]
 /** The version of the texts below. Texts of a later version are left alone. */
 const FORMAT = 1
-const NAMES = ['by', 'reason', 'factor', 'concurrentFactor', 'limits', 'plan'] as const
+/** Of what is written of a rule. */
+const TYPES = {
+  ...{ by: 'string', reason: 'string', plan: 'string' },
+  ...{ factor: 'number', concurrentFactor: 'number', limits: 'any' },
+} as const
+const NAMES = Object.keys(TYPES) as (keyof typeof TYPES)[]
 
 /** The key of a rule in the list, behind its limiter's name. There is one rule of a kind for each. */
 export function ruleKey(kind: RuleKind, what: string): string {
@@ -77,6 +82,7 @@ export function readTerms({ text }: Pick<RuleEntry, 'text'>): RuleTerms | undefi
     const { v, kind, of, ...rest } = JSON.parse(text, withDates) as RuleTerms & { readonly v: unknown }
     if (v !== FORMAT || !KINDS.includes(kind) || typeof of !== 'string') return undefined
     const given = NAMES.filter((name) => rest[name] !== undefined)
+    if (given.some((name) => TYPES[name] !== 'any' && typeof rest[name] !== TYPES[name])) return undefined
     return Object.assign({ kind, of }, Object.fromEntries(given.map((name) => [name, rest[name]])))
   } catch {
     return undefined

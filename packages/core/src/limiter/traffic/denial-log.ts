@@ -122,13 +122,29 @@ export function readRecord({
       ...[number, string, string, number, number],
       Omit<DenialRecord, 'subject' | 'first' | 'last'>,
     ]
-    const isRead = typeof key === 'string' && typeof subject === 'string' && Number.isFinite(facts.count)
+    const isRead = typeof key === 'string' && typeof subject === 'string' && areFacts(facts)
     if (format !== FORMAT || !isRead || !isTime(first) || !isTime(last)) return undefined
     const times = { first: new Date(first), last: new Date(last) }
     return { key, record: { subject: subject || key, ...facts, ...times } }
   } catch {
     return undefined
   }
+}
+
+/** Whether others have written what is shown of a record. */
+function areFacts({
+  plan,
+  limit = '',
+  reason,
+  source,
+  route = '',
+  ...numbers
+}: Omit<DenialRecord, 'subject' | 'first' | 'last'>): boolean {
+  const { count, cost, used = 0, quota = 0, waitMs } = numbers
+  return (
+    [plan, limit, reason, source, route].every((text) => typeof text === 'string') &&
+    [count, cost, used, quota, waitMs ?? 0].every((number) => typeof number === 'number' && number >= 0)
+  )
 }
 
 /** Of the times that a `Date` can have. */

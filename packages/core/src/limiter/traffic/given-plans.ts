@@ -38,10 +38,16 @@ export async function readLeft(board: Board, name: string): Promise<Left> {
   try {
     const [format, hides, plans] = JSON.parse(note?.text ?? '[]', withDates) as [unknown, boolean, unknown]
     if (format !== FORMAT) return {}
-    return { hides, plans: isGivenPlans(plans) ? plans : undefined }
+    return { hides, plans: isGivenPlans(plans) ? pick(plans) : undefined }
   } catch {
     return {}
   }
+}
+
+/** Nothing else is an option that others can give. */
+function pick(plans: GivenPlans): GivenPlans {
+  const given = NAMES.filter((name) => plans[name] !== undefined)
+  return Object.fromEntries(given.map((name) => [name, plans[name]]))
 }
 
 function isGivenPlans(given: unknown): given is GivenPlans {

@@ -7,7 +7,7 @@ import type { Rules } from '../../features/rules/rules.js'
 import type { Subject } from '../../plans/subject.js'
 import { needSubject } from '../../requests/subject/subject.js'
 import type { Board, NoteTerms } from '../../stores/board.js'
-import type { Decision } from '../decision/decision.js'
+import type { Decision, LimitState } from '../decision/decision.js'
 import { answered, topicOf } from './board-access.js'
 import { readLeft } from './given-plans.js'
 
@@ -132,8 +132,29 @@ function readAnswer(text: string): Inspection {
     throw new StoreError('a process answered that has another version of Tollgate', { reason: 'protocol' })
   if ('failed' in answer)
     throw new TollgateError('ERR_TOLLGATE_PLAN', `the process that answered failed: ${answer.failed}`)
+  if (!isInspection(answer))
+    throw new StoreError('a process gave an answer that is none', { reason: 'protocol' })
   const { block } = answer
   return block ? { ...answer, block: { ...block, until: new Date(block.until) } } : answer
+}
+
+function isInspection({ plan, limits, allowed, violated, retryAfterMs, block }: Inspection): boolean {
+  const isLimit = ({ name, ...numbers }: LimitState): boolean => {
+    const { quota, windowMs, used, remaining, resetMs, over = 0, toppedUp = 0 } = numbers
+    const all = [quota, windowMs, used, remaining, resetMs, over, toppedUp]
+    return typeof name === 'string' && all.every((number) => typeof number === 'number')
+  }
+  return (
+    typeof plan === 'string' &&
+    typeof allowed === 'boolean' &&
+    (retryAfterMs === null || typeof retryAfterMs === 'number') &&
+    Array.isArray(limits) &&
+    limits.every(isLimit) &&
+    Array.isArray(violated) &&
+    violated.every((name) => typeof name === 'string') &&
+    (block === undefined ||
+      (typeof block.of === 'string' && Number.isFinite(Date.parse(String(block.until)))))
+  )
 }
 
 function readJson(text: string): readonly [unknown, Inspection | Failure] {

@@ -3,6 +3,7 @@ import { randomText } from '../../base/platform.js'
 import { readTerms, type Rule, type RuleTerms, toText } from '../../features/rules/rule.js'
 import type { RuleChanged } from '../../features/rules/rules.js'
 import type { Note } from '../../stores/board.js'
+import { isTime } from './denial-log.js'
 
 const FORMAT = 1
 
@@ -24,7 +25,9 @@ export function readRuleRecord({ text }: Note): RuleRecord | undefined {
   try {
     const [format, action, at, until, level, terms] = JSON.parse(text) as Written
     const read = readTerms({ text: terms })
-    if (format !== FORMAT || !read) return undefined
+    const isRead = (action === 'set' || action === 'lifted') && isTime(at) && isTime(until)
+    if (format !== FORMAT || !read || !isRead || (level !== null && typeof level !== 'number'))
+      return undefined
     const times = { at: new Date(at), until: new Date(until) }
     return { action, ...read, ...times, ...givenOf({ level: level ?? undefined }) }
   } catch {

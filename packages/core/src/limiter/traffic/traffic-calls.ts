@@ -17,8 +17,10 @@ import { readRuleRecord, type RuleRecord, toRuleNote } from './rule-log.js'
 import { DENIALS, REPORTS, Traffic, type TrafficOptions } from './traffic.js'
 import type { Seen } from './top-sketch.js'
 
-/** How many subjects to list. */
+/** Which subjects to list. */
 export interface TrafficViewOptions {
+  /** An id or a subject. A text with a `*` at its end is the beginning of many ids. Default: all. */
+  readonly of?: Subject | string | undefined
   /** The most subjects in each list: a whole number from 1 to 200. Default: 20. */
   readonly most?: number | undefined
 }
@@ -132,11 +134,12 @@ export class TrafficCalls {
   /** @throws {ConfigError} for an option or the store; a StoreError when the store does not answer */
   async view(given: TrafficViewOptions = {}): Promise<TrafficView> {
     const board = needBoard(this.#options.store)
-    needOptions(given, { names: ['most'], example: '{ most: 20 }' })
+    needOptions(given, { names: ['of', 'most'], example: '{ most: 20 }' })
     const { most = LISTED } = given
     if (!isWhole(most, 1, MOST_LISTED))
       throw ConfigError.wrong('most', most, `a whole number from 1 to ${MOST_LISTED}`)
-    const { name, rules } = this.#options
+    const { hide, name, rules } = this.#options
+    const target = given.of === undefined ? undefined : readTarget(given.of, hide)
     rules.watch()
     await this.#putOwn()
     const notes = await answered(board.read(topicOf('traffic', name), { ...REPORTS, sinceMs: 0 }))
@@ -149,7 +152,7 @@ export class TrafficCalls {
       processes += 1
       coversMs = Math.max(coversMs, one.coversMs)
     })
-    return toView({ ...merging.figures(), coversMs }, processes, most)
+    return toView(only({ ...merging.figures(), coversMs }, target), processes, most)
   }
 
   /** @throws as `view` does */
@@ -240,6 +243,19 @@ function toView(figures: Figures, processes: number, most: number): TrafficView 
       error,
     })),
     nearest: nearest.map(({ key: _, ...near }: Near) => near),
+  }
+}
+
+/** The lists with what is asked for. */
+function only(figures: Figures, target: Target | undefined): Figures {
+  if (!target) return figures
+  const isAsked = ({ key, subject }: Pick<Seen, 'key' | 'subject'>): boolean => isOf(key, subject, target)
+  const { busiest, mostDenied, nearest } = figures
+  return {
+    ...figures,
+    busiest: { ...busiest, entries: busiest.entries.filter(isAsked) },
+    mostDenied: { ...mostDenied, entries: mostDenied.entries.filter(isAsked) },
+    nearest: nearest.filter(isAsked),
   }
 }
 

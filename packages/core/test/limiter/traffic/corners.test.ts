@@ -10,6 +10,7 @@ import {
   type LimiterOptions,
   type Store,
 } from '../../../src/index.js'
+import { Rules } from '../../../src/features/rules/rules.js'
 import type { Decision } from '../../../src/limiter/decision/decision.js'
 import { forEachNote } from '../../../src/limiter/traffic/board-access.js'
 import { DenialRecords } from '../../../src/limiter/traffic/denial-log.js'
@@ -160,15 +161,65 @@ test('notes of others are left alone', async () => {
     '[1,"a","",1e300,0,{"count":1}]',
     '{"a":1}',
   ]
+  const facts = { plan: 'free', reason: 'blocked', source: 'rule', count: 1, cost: 1, waitMs: 1 }
+  const wrong = [
+    { cost: null },
+    { plan: 7 },
+    { route: {} },
+    { used: '\u001b[31m' },
+    { source: 5 },
+    { waitMs: 'x' },
+  ]
+  for (const one of wrong) texts.push(JSON.stringify([1, 'a', '', 0, 0, { ...facts, ...one }]))
+  const rule = JSON.stringify({ v: 1, kind: 'block', of: 'a' })
+  texts.push(
+    JSON.stringify([1, '\u001b[31m', 0, 0, null, rule]),
+    JSON.stringify([1, 'set', 'zzz', 0, null, rule]),
+  )
+  texts.push(JSON.stringify([1, 'set', 0, 0, null, JSON.stringify({ v: 1, kind: 'block', of: 'a', by: 5 })]))
   const reports = ['[1,-5,-5,-5,[0,[]],[0,[]],[]]', '[1,1,1,1,[0,[["a","","p",-1,0,0,0]]],[0,[]],[]]']
   const notes = [...texts, ...reports].map((text, i) => ({ id: String(i), text }))
   for (const topic of ['denials.^', 'traffic.^', 'plans.^', 'rules.^']) await board.put(topic, notes, terms)
   expect((await limiter.denialLog({ of: 'abc*' })).denials).toEqual([])
+  expect((await limiter.denialLog({ from: 0 })).denials).toEqual([])
   expect(await limiter.traffic()).toMatchObject({ processes: 0, requests: 0 })
   expect(await limiter.ruleLog()).toEqual([])
   for (const text of ['[2,false,{"plans":5}]', '[2,false,5]', '[2]', '[1,{"limit":"1/s"}]']) {
     await board.put('plans.^', [{ id: 'plans', text }], terms)
     expect([text, await readPlans(store)]).toEqual([text, undefined])
+  }
+})
+
+test('the figures of one subject, or of a beginning of ids', async () => {
+  for (const hashIds of [undefined, 'a secret of more than 16 characters']) {
+    const limiter = make(redisStore(sharedRedis(), { prefix: testPrefix() }), { hashIds })
+    const long = 'x'.repeat(200)
+    for (const id of ['acme', 'acme', 'globex', long]) await limiter.consume({ id, plan: 'pro' })
+    expect(await limiter.traffic({ of: 'acme' })).toMatchObject({ requests: 4, busiest: [{ requests: 2 }] })
+    expect((await limiter.traffic({ of: long })).busiest).toMatchObject([{ plan: 'pro', requests: 1 }])
+    expect((await limiter.traffic({ of: { id: 'nobody' } })).busiest).toEqual([])
+    if (hashIds === undefined) expect((await limiter.traffic({ of: 'ac*' })).nearest).toHaveLength(1)
+  }
+})
+
+test('an answer that is none is an error', async () => {
+  const prefix = testPrefix()
+  const store = redisStore(redisOfAnotherProcess(), { prefix })
+  const board = store.board as { read: Board['read'] }
+  const script = make(store, { traffic: false })
+  const answer = { plan: 'free', limits: [], violated: [], allowed: true, retryAfterMs: 0 }
+  const none = [{ limits: 'x' }, { plan: 5 }, { block: { of: 'a', until: 'zzz' } }, { violated: [1] }]
+  for (const one of [{}, ...none]) {
+    const text = JSON.stringify([1, { ...answer, ...one }])
+    board.read = async (topic) => {
+      const [question = ''] = asked.mock.calls.at(-1) ?? []
+      return topic.startsWith('answers') ? [{ id: question, text }] : []
+    }
+    const asked = jest.spyOn(Rules.prototype, 'ask')
+    const said = script.inspect('acme')
+    if (Object.keys(one).length === 0) expect(await said).toMatchObject(answer)
+    else await expect(said).rejects.toMatchObject({ reason: 'protocol' })
+    asked.mockRestore()
   }
 })
 
