@@ -32,7 +32,9 @@ export async function replacedBy(
 ): Promise<readonly string[]> {
   const rule = (await findRules(limiter, kind, of)).find(({ level }) => level === undefined)
   if (!rule) return []
-  return [`It replaces: ${effectOf(rule)} until ${endInWords(rule.until, nowMs)}. ${shownNote(rule)}`]
+  return [
+    `It replaces: ${effectOf(rule)} until ${endInWords(rule.until, nowMs)}. ${shownNote(rule)} It does not come back when the new one ends.`,
+  ]
 }
 
 export function addBlocks(shell: Shell): void {

@@ -154,8 +154,8 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
       instances: (count) => this.#pipeline.instancesAre(count),
       blockOf: (subject) => this.#ownBlockOf(subject),
       unblock: (subject) => this.#pipeline.unblock(this.#builder.keysOf(subject)),
-      emit: (change) => {
-        this.#traffic.ruleChanged(change)
+      emit: (change, what) => {
+        this.#traffic.ruleChanged(change, what)
         this.#pipeline.ruleChanged(change)
       },
       watched: (forMs) => this.#traffic.own?.watched(forMs),

@@ -69,7 +69,8 @@ async function examine({ flags, host }: Context, address: Address, deadlineMs: n
     const login = await checkLogin(client, address)
     if (login.result === 'failed') return { connection: [reached, login], findings: [] }
     const rights = await checkRights(client, { prefix, keyPrefix, address })
-    const others = await examineServer(client, { prefix, keyPrefix, deadlineMs })
+    const user = safeText(address.username ?? 'default')
+    const others = await examineServer(client, { prefix, keyPrefix, deadlineMs, user })
     const isRefused = rights.some(({ result }) => result === 'failed')
     return {
       connection: [reached, login, ...(isRefused ? rights : [])],
@@ -133,10 +134,11 @@ interface ServerQuestion {
   readonly prefix: string
   readonly keyPrefix: string
   readonly deadlineMs: number
+  readonly user: string
 }
 
 async function examineServer(client: Client, question: ServerQuestion): Promise<readonly Finding[]> {
-  const { prefix, keyPrefix, deadlineMs } = question
+  const { prefix, keyPrefix, deadlineMs, user } = question
   const servers = serversOf(client)
   const infos = await Promise.all(servers.map((server) => server.call('info').then(String, () => '')))
   const scripting = await tried('scripting', () => checkScripting(client))
@@ -149,7 +151,7 @@ async function examineServer(client: Client, question: ServerQuestion): Promise<
     const unseen = warning(
       'server',
       'Its version, memory, disk and replicas cannot be seen.',
-      'ACL SETUSER USER +info',
+      `ACL SETUSER ${user} +info`,
     )
     return [scripting, unseen, ...measured]
   }

@@ -95,7 +95,7 @@ function findings(
     return [
       warning(
         'rights',
-        'Everybody who reaches this Redis can do everything with it: there is no password.',
+        'Everybody who reaches this Redis can do everything with it: there is no password. Give the application a user of its own, then turn the user default off.',
         `ACL SETUSER tollgate on >SECRET resetchannels ${keys} -@all ${REDIS_COMMANDS.map((one) => `+${one}`).join(' ')}`,
       ),
     ]

@@ -57,14 +57,14 @@ export function checkMemory(info: Info): Finding {
 export function checkPersistence(info: Info): Finding {
   if (info.get('loading') === '1')
     return failed('disk', 'It is loading its data from disk.', 'Wait until it is done.')
-  if (info.get('aof_enabled') === '1') return ok('disk', 'It writes each change to disk (appendonly).')
+  if (info.get('aof_enabled') === '1') return ok('disk', 'It writes changes to disk (appendonly).')
   const saved = Number(info.get('rdb_last_save_time') ?? 0)
   if (info.get('rdb_last_bgsave_status') === 'err')
     return failed('disk', 'Its last snapshot could not be written.', 'See its log.')
   return warning(
     'disk',
-    `It does not write each change to disk${saved > 0 ? '' : ' at all'}, so a restart loses counts, rules and top-ups.`,
-    'CONFIG SET appendonly yes',
+    `It does not write changes to disk${saved > 0 ? '' : ' at all'}, so a restart loses counts, rules and top-ups.`,
+    'CONFIG SET appendonly yes, then CONFIG REWRITE',
   )
 }
 
@@ -195,7 +195,7 @@ export async function checkPrefix(client: Client, prefix: string, keyPrefix: str
   if (others.size > 0)
     return failed(
       'prefix',
-      `There is nothing under ${own}, but under ${[...others].join(', ')}.`,
+      `Nothing is under ${own}. Keys of Tollgate are under ${[...others].join(', ')}.`,
       `Pass --prefix ${[...others][0]}, and --key-prefix if the client has one.`,
     )
   return warning(

@@ -79,7 +79,8 @@ export class RuleCalls {
     const block = await host.blockOf(subject).catch(() => undefined)
     if (!(await host.unblock(subject))) return false
     const rule = this.#toOwnBlock(subject, of, block ?? { until: new Date() })
-    host.emit({ action: 'lifted', rule, ...note, isOwn: true })
+    const { what } = options.readTarget(subject, this.#options.hide)
+    host.emit({ action: 'lifted', rule, ...note, isOwn: true }, what)
     return true
   }
 

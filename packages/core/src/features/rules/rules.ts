@@ -53,7 +53,8 @@ export interface RulesHost {
   blockOf(subject: Subject): Promise<OwnBlock | undefined>
   /** Ends all of them. Returns whether there were any. */
   unblock(subject: Subject): Promise<boolean>
-  emit(change: RuleChanged): void
+  /** @param what the key of whom the rule is about: what people are shown can mean two */
+  emit(change: RuleChanged, what: string): void
   /** Somebody looks at the traffic of all processes, for so long. */
   watched(forMs: number): void
   /** Another process asks something. */
@@ -268,7 +269,8 @@ export class Rules implements RuleLookup, ListReader {
     const rule = this.calls.toRule(key, shown)
     const change = { action: now ? 'set' : 'lifted', rule, ...givenOf({ by, reason }), isOwn } as const
     const isReplaced = now && before && before.until > this.#now()
-    this.#host?.emit(isReplaced ? { ...change, before: this.calls.toRule(key, before) } : change)
+    const replaced = isReplaced ? { before: this.calls.toRule(key, before) } : {}
+    this.#host?.emit({ ...change, ...replaced }, whatOf(key))
   }
 }
 

@@ -27,7 +27,7 @@ export interface Inspection extends Pick<
   }
 }
 
-const ANSWERS: NoteTerms = { keptMs: 10_000, most: 100 }
+const ANSWERS: NoteTerms = { keptMs: 10_000, most: 1000 }
 /** Processes learn of a question within a second. */
 const [WAIT_MS, LOOK_EVERY_MS] = [3000, 100]
 /** So long a process waits at most, so that not all of them answer at once. */

@@ -5,7 +5,7 @@ import type { RuleChanged } from '../../features/rules/rules.js'
 import type { Note } from '../../stores/board.js'
 import { isTime } from './denial-log.js'
 
-const FORMAT = 1
+const FORMAT = 2
 
 /** A rule that was set, replaced or lifted. */
 export interface RuleRecord extends Omit<Rule, 'lift' | 'setAt'> {
@@ -14,25 +14,37 @@ export interface RuleRecord extends Omit<Rule, 'lift' | 'setAt'> {
   readonly action: RuleChanged['action']
 }
 
-export function toRuleNote({ action, rule, by, reason }: RuleChanged, atMs: number): Note {
+/** @param what the key of whom the rule is about */
+export function toRuleNote({ action, rule, by, reason }: RuleChanged, what: string, atMs: number): Note {
   const { until, level, setAt: _, ...terms } = rule
   const text = toText({ ...terms, by, reason } as RuleTerms)
-  return { id: randomText(9), text: JSON.stringify([FORMAT, action, atMs, until.getTime(), level, text]) }
+  return {
+    id: randomText(9),
+    text: JSON.stringify([FORMAT, what, action, atMs, until.getTime(), level, text]),
+  }
 }
 
-/** The record of a note; undefined if another version wrote it. */
-export function readRuleRecord({ text }: Note): RuleRecord | undefined {
+/** The record of a note, and the key of whom it is about; undefined if another version wrote it. */
+export function readRuleNote({
+  text,
+}: Note): { readonly what: string; readonly record: RuleRecord } | undefined {
   try {
-    const [format, action, at, until, level, terms] = JSON.parse(text) as Written
+    const [format, what, action, at, until, level, terms] = JSON.parse(text) as Written
     const read = readTerms({ text: terms })
     const isRead = (action === 'set' || action === 'lifted') && isTime(at) && isTime(until)
-    if (format !== FORMAT || !read || !isRead || (level !== null && typeof level !== 'number'))
+    if (
+      format !== FORMAT ||
+      typeof what !== 'string' ||
+      !read ||
+      !isRead ||
+      (level !== null && typeof level !== 'number')
+    )
       return undefined
     const times = { at: new Date(at), until: new Date(until) }
-    return { action, ...read, ...times, ...givenOf({ level: level ?? undefined }) }
+    return { what, record: { action, ...read, ...times, ...givenOf({ level: level ?? undefined }) } }
   } catch {
     return undefined
   }
 }
 
-type Written = [number, RuleRecord['action'], number, number, number | null, string]
+type Written = [number, string, RuleRecord['action'], number, number, number | null, string]

@@ -13,7 +13,7 @@ import { type Figures, firstOf, Merging, type Near, type SubjectShare } from './
 import type { GivenPlans } from './given-plans.js'
 import { inspect, type Inspection, type Inspector, Questions } from './questions.js'
 import { readReportText } from './report-text.js'
-import { readRuleRecord, type RuleRecord, toRuleNote } from './rule-log.js'
+import { readRuleNote, type RuleRecord, toRuleNote } from './rule-log.js'
 import { DENIALS, REPORTS, Traffic, type TrafficOptions } from './traffic.js'
 import type { Seen } from './top-sketch.js'
 
@@ -197,17 +197,17 @@ export class TrafficCalls {
     const target = given.of === undefined ? undefined : readTarget(given.of, hide)
     await answered(this.#logging)
     const notes = await answered(board.read(topicOf('rules', name), { ...RULES, sinceMs: 0 }))
-    const records = notes.map(readRuleRecord).filter((one) => one !== undefined)
-    const isAsked = ({ kind, of }: RuleRecord): boolean =>
-      !target || (kind !== 'scale' && (of === target.of || isAbout(of, target)))
-    return records.filter(isAsked)
+    const written = notes.map(readRuleNote).filter((one) => one !== undefined)
+    const isAsked = ({ what, record }: (typeof written)[number]): boolean =>
+      !target || (record.kind !== 'scale' && isAbout(what, target))
+    return written.filter(isAsked).map(({ record }) => record)
   }
 
   /** Writes down a change of a rule that this process has made. */
-  ruleChanged(change: RuleChanged): void {
+  ruleChanged(change: RuleChanged, what: string): void {
     const { store, rules } = this.#options
     if (!store.board || !change.isOwn || change.rule.kind === 'forgetPlan') return
-    this.#unwritten.push(toRuleNote(change, rules.nowMs()))
+    this.#unwritten.push(toRuleNote(change, what, rules.nowMs()))
     this.#logging ??= this.#writeRules(store.board).finally(() => (this.#logging = undefined))
   }
 

@@ -9,6 +9,7 @@ import {
   type Limiter,
   type LimiterOptions,
   type Store,
+  type Subject,
 } from '../../../src/index.js'
 import { Rules } from '../../../src/features/rules/rules.js'
 import type { Decision } from '../../../src/limiter/decision/decision.js'
@@ -18,7 +19,7 @@ import { SeenLately } from '../../../src/limiter/traffic/figures.js'
 import { Sampler } from '../../../src/limiter/traffic/sampler.js'
 import type { Board } from '../../../src/stores/board.js'
 import { closeBenches, redisOfAnotherProcess, sharedRedis } from '../../support/benches.js'
-import { closesWithTest, endFaults } from '../../support/faults.js'
+import { closesWithTest, connect, endFaults, server } from '../../support/faults.js'
 
 afterEach(endFaults)
 afterEach(() => jest.restoreAllMocks())
@@ -176,7 +177,9 @@ test('notes of others are left alone', async () => {
     JSON.stringify([1, '\u001b[31m', 0, 0, null, rule]),
     JSON.stringify([1, 'set', 'zzz', 0, null, rule]),
   )
-  texts.push(JSON.stringify([1, 'set', 0, 0, null, JSON.stringify({ v: 1, kind: 'block', of: 'a', by: 5 })]))
+  texts.push(
+    JSON.stringify([2, 'a', 'set', 0, 0, null, JSON.stringify({ v: 1, kind: 'block', of: 'a', by: 5 })]),
+  )
   const reports = ['[1,-5,-5,-5,[0,[]],[0,[]],[]]', '[1,1,1,1,[0,[["a","","p",-1,0,0,0]]],[0,[]],[]]']
   const notes = [...texts, ...reports].map((text, i) => ({ id: String(i), text }))
   for (const topic of ['denials.^', 'traffic.^', 'plans.^', 'rules.^']) await board.put(topic, notes, terms)
@@ -199,6 +202,31 @@ test('the figures of one subject, or of a beginning of ids', async () => {
     expect((await limiter.traffic({ of: long })).busiest).toMatchObject([{ plan: 'pro', requests: 1 }])
     expect((await limiter.traffic({ of: { id: 'nobody' } })).busiest).toEqual([])
     if (hashIds === undefined) expect((await limiter.traffic({ of: 'ac*' })).nearest).toHaveLength(1)
+  }
+})
+
+test('the log of rules tells ids and beginnings of ids apart', async () => {
+  const limiter = make(redisStore(sharedRedis(), { prefix: testPrefix() }))
+  await limiter.block({ id: 'acme*' }, { for: '1h' })
+  await limiter.block('trial-*', { for: '1h' })
+  const logged = async (of: Subject | string): Promise<number> => (await limiter.ruleLog({ of })).length
+  expect([await logged('acme-2'), await logged({ id: 'acme*' }), await logged('acme*')]).toEqual([0, 1, 0])
+  expect([await logged('trial-7'), await logged({ id: 'trial-*' }), await logged('trial-*')]).toEqual([
+    1, 1, 1,
+  ])
+})
+
+test('a user without all rights leaves no key that nothing ends', async () => {
+  const { port } = await server()
+  const operator = connect(port)
+  for (const command of ['zadd', 'pexpire', 'hset']) {
+    await operator.acl('SETUSER', 'default', '-@all', '+@all', `-${command}`)
+    const client = connect(port)
+    const board = redisStore(client, { prefix: command }).board as Board
+    const put = board.put('x', [{ id: 'a', text: 'b' }], { keptMs: 1000, most: 10 })
+    await expect(Promise.resolve(put)).rejects.toMatchObject({ reason: 'not-permitted' })
+    await operator.acl('SETUSER', 'default', '+@all')
+    expect(await operator.keys(`${command}/*`)).toEqual([])
   }
 })
 
