@@ -53,9 +53,10 @@ const FORMAT = 1
 /** Of what is written of a rule. */
 const TYPES = {
   ...{ by: 'string', reason: 'string', plan: 'string' },
-  ...{ factor: 'number', concurrentFactor: 'number', limits: 'any' },
+  ...{ factor: 'number', concurrentFactor: 'number', limits: undefined },
 } as const
-const NAMES = Object.keys(TYPES) as (keyof typeof TYPES)[]
+type Term = keyof typeof TYPES
+const NAMES = Object.keys(TYPES) as Term[]
 
 /** The key of a rule in the list, behind its limiter's name. There is one rule of a kind for each. */
 export function ruleKey(kind: RuleKind, what: string): string {
@@ -81,9 +82,12 @@ export function readTerms({ text }: Pick<RuleEntry, 'text'>): RuleTerms | undefi
   try {
     const { v, kind, of, ...rest } = JSON.parse(text, withDates) as RuleTerms & { readonly v: unknown }
     if (v !== FORMAT || !KINDS.includes(kind) || typeof of !== 'string') return undefined
+    const isWrong = (name: Term): boolean => TYPES[name] !== undefined && typeof rest[name] !== TYPES[name]
     const given = NAMES.filter((name) => rest[name] !== undefined)
-    if (given.some((name) => TYPES[name] !== 'any' && typeof rest[name] !== TYPES[name])) return undefined
-    return Object.assign({ kind, of }, Object.fromEntries(given.map((name) => [name, rest[name]])))
+    // A block holds also if who set it cannot be read.
+    if (given.some((name) => isWrong(name) && name !== 'by' && name !== 'reason')) return undefined
+    const read = given.filter((name) => !isWrong(name))
+    return Object.assign({ kind, of }, Object.fromEntries(read.map((name) => [name, rest[name]])))
   } catch {
     return undefined
   }

@@ -184,6 +184,7 @@ test('texts of a later version, or from anybody else, stop no reading of the lis
   })
   await eventually(() => expect(heard.map(({ rule }) => rule.of)).toContain('long'))
   expect((await limiter.consume('long')).source).toBe('rule')
+  expect(heard.find(({ rule }) => rule.of === 'long')?.reason).toBeUndefined()
   expect((await limiter.consume('later')).allowed).toBe(true)
   const rule = await limiter.block('acme', HOUR)
   expect(await rule.lift()).toBe(true)

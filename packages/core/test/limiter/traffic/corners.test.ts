@@ -178,7 +178,15 @@ test('notes of others are left alone', async () => {
     JSON.stringify([1, 'set', 'zzz', 0, null, rule]),
   )
   texts.push(
-    JSON.stringify([2, 'a', 'set', 0, 0, null, JSON.stringify({ v: 1, kind: 'block', of: 'a', by: 5 })]),
+    JSON.stringify([
+      2,
+      'a',
+      'set',
+      0,
+      0,
+      null,
+      JSON.stringify({ v: 1, kind: 'override', of: 'a', factor: 'two' }),
+    ]),
   )
   const reports = ['[1,-5,-5,-5,[0,[]],[0,[]],[]]', '[1,1,1,1,[0,[["a","","p",-1,0,0,0]]],[0,[]],[]]']
   const notes = [...texts, ...reports].map((text, i) => ({ id: String(i), text }))
