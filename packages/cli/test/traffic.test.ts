@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
 import { run, type Host } from '@tollgate/cli'
-import { eventually, testRedisUrl } from '@tollgate/testing'
+import { deployOne, eventually, testRedisUrl } from '@tollgate/testing'
 import { Application } from './application.ts'
 
 const app = new Application()
@@ -102,30 +102,51 @@ describe('top', () => {
     )
   })
 
-  test('on a terminal draws again until Ctrl-C', async () => {
-    const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 70, rows: 40 })
-    let text = ''
-    stdout.on('data', (chunk) => (text += String(chunk)))
-    let interrupt = (): void => {}
-    let undone = 0
-    const onInterrupt: Host['onInterrupt'] = (stop) => {
-      interrupt = stop
-      return () => (undone += 1)
+  describe('on a terminal', () => {
+    /** Runs it as long as nobody presses Ctrl-C. */
+    function live(url: string, ...args: readonly string[]) {
+      const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 70, rows: 40 })
+      const seen = { text: '', undone: 0 }
+      stdout.on('data', (chunk) => (seen.text += String(chunk)))
+      let interrupt = (): void => {}
+      const onInterrupt: Host['onInterrupt'] = (stop) => {
+        interrupt = stop
+        return () => (seen.undone += 1)
+      }
+      const host = { stdin: new PassThrough(), stdout, stderr: new PassThrough(), onInterrupt }
+      const env = { REDIS_URL: url, NO_COLOR: '1' }
+      const ended = run(['top', ...args], { ...host, env, cwd: app.elsewhere.cwd })
+      return { seen, ended, interrupt: () => interrupt() }
     }
-    const host = { stdin: new PassThrough(), stdout, stderr: new PassThrough(), onInterrupt }
-    const env = { REDIS_URL: testRedisUrl(), NO_COLOR: '1' }
-    const ended = run(['top', '--prefix', app.prefix], { ...host, env, cwd: app.elsewhere.cwd })
-    await eventually(() => text.includes('No process of the application'))
-    await use('acme', 7)
-    await eventually(() => text.includes('acme         free        2'))
-    interrupt()
-    expect(await ended).toBe(0)
-    expect(undone).toBe(1)
-    // What is drawn over is gone: only the last frame is left.
-    const frames = text.split(UP)
-    const up = [...text.matchAll(UP)].map(([seq]) => Number.parseInt(seq.slice(2), 10))
-    expect(up).toEqual(frames.slice(0, -1).map((frame) => frame.split('\n').length - 1))
-    expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(70 + 10)
+
+    test('draws again until Ctrl-C', async () => {
+      const { seen, ended, interrupt } = live(testRedisUrl(), '--prefix', app.prefix)
+      await eventually(() => seen.text.includes('No process of the application'))
+      await use('acme', 7)
+      await eventually(() => seen.text.includes('acme         free        2'))
+      interrupt()
+      expect(await ended).toBe(0)
+      expect(seen.undone).toBe(1)
+      // What is drawn over is gone: only the last frame is left.
+      const frames = seen.text.split(UP)
+      const up = [...seen.text.matchAll(UP)].map(([seq]) => Number.parseInt(seq.slice(2), 10))
+      expect(up).toEqual(frames.slice(0, -1).map((frame) => frame.split('\n').length - 1))
+      expect(Math.max(...seen.text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(70 + 10)
+    })
+
+    test('waits for a Redis that was there, and not for one that never was', async () => {
+      const { ports, operators, end } = await deployOne()
+      const { seen, ended, interrupt } = live(`redis://127.0.0.1:${ports[0]}`)
+      await eventually(() => seen.text.includes('Redis answers in'))
+      await operators[0]?.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+      await eventually(() => /Ctrl-C\s+ends\s+this\./.test(seen.text))
+      const { length } = seen.text
+      await eventually(() => seen.text.slice(length).includes('Redis answers in'))
+      interrupt()
+      expect(await ended).toBe(0)
+      await end()
+      expect(await live(`redis://127.0.0.1:${ports[0]}`).ended).toBe(3)
+    })
   })
 })
 

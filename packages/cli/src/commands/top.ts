@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TrafficView } from '@tollgate/core'
-import { EXIT, wrong, type ExitCode } from '../errors.js'
+import { EXIT, toCommandError, wrong, type ExitCode } from '../errors.js'
 import type { Host } from '../host.js'
 import type { Output } from '../output/output.js'
 import { safeText } from '../output/safe-text.js'
 import type { Cell } from '../output/table.js'
 import { counted, lengthInWords, numberInWords } from '../output/words.js'
-import { configure, type Context, type SharedFlags } from '../session/configuration.js'
+import { configure, type Configuration, type Context, type SharedFlags } from '../session/configuration.js'
 import { UNSEEN, withSession, type Session } from '../session/session.js'
 import { addCommand, withConnection, type Shell } from './command.js'
 
@@ -53,11 +53,8 @@ async function top(context: Context<TopFlags>): Promise<ExitCode> {
   const most = readMost(flags.most) ?? fitting(host)
   const isLive = out.width !== undefined && !out.isJson && flags.once !== true
   const configuration = await configure(context)
+  if (isLive) return goOn(context, configuration, most)
   return withSession(context, configuration, async (session) => {
-    if (isLive) {
-      await goOn(context, () => look(session, most))
-      return EXIT.done
-    }
     await look(session, most)
     await sleep(NEWS_MS)
     const frame = await look(session, most)
@@ -87,23 +84,47 @@ async function look({ limiter, client }: Session, most: number): Promise<Frame> 
   return { ...view, storeMs, nowMs: Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) }
 }
 
-/** Draws one frame over the other, until the operator has seen enough. */
-async function goOn({ host, out }: Context, next: () => Promise<Frame>): Promise<void> {
-  const { stdout, onInterrupt } = host
+/** Draws one frame over the other, until the operator has seen enough. If Redis goes, it waits for it. */
+async function goOn(context: Context, configuration: Configuration, most: number): Promise<ExitCode> {
+  const { host, out } = context
   const ended = new AbortController()
-  const undo = onInterrupt(() => ended.abort())
-  let height = 0
+  const undo = host.onInterrupt(() => ended.abort())
+  const pause = (): Promise<unknown> => sleep(EVERY_MS, undefined, { signal: ended.signal }).catch(() => {})
+  const draw = painter(host)
+  let hasSeen = false
+  const watch = async (session: Session): Promise<void> => {
+    while (!ended.signal.aborted) {
+      draw(linesOf(await look(session, most), out))
+      hasSeen = true
+      await pause()
+    }
+  }
   try {
     while (!ended.signal.aborted) {
-      const lines = linesOf(await next(), out).slice(0, (stdout.rows ?? Infinity) - 1)
-      // Up to the first line of the frame before, and away with it.
-      const over = height > 0 ? `\u001b[${height}A\u001b[J` : ''
-      stdout.write(`${over}${lines.join('\n')}\n`)
-      height = lines.length
-      await sleep(EVERY_MS, undefined, { signal: ended.signal }).catch(() => {})
+      try {
+        await withSession(context, configuration, watch)
+      } catch (error) {
+        const { exit, message } = toCommandError(error)
+        if (!hasSeen || exit !== EXIT.store) throw error
+        draw(out.linesIn(`${message} Trying again. Ctrl-C ends this.`))
+        await pause()
+      }
     }
+    return EXIT.done
   } finally {
     undo()
+  }
+}
+
+/** Draws lines over those that it has drawn before. */
+function painter({ stdout }: Host): (lines: readonly string[]) => void {
+  let height = 0
+  return (all) => {
+    const lines = all.slice(0, (stdout.rows ?? Infinity) - 1)
+    // Up to the first line of the frame before, and away with it.
+    const over = height > 0 ? `\u001b[${height}A\u001b[J` : ''
+    stdout.write(`${over}${lines.join('\n')}\n`)
+    height = lines.length
   }
 }
 
