@@ -147,6 +147,8 @@ export class BookedLimits extends LoadedLimits {
     const { booked, account } = book(this.settledAccount(), entry, limit, now)
     if (booked !== 'booked') return booked
     const { keptId } = limit
+    // A larger plan has restored top-ups, so that it is known anew which of them pay.
+    if (entry.kind === 'penalty') this.#reattach(account, now, undefined)
     // All limits of this window count the same units.
     const isOfWindow = (one: PreparedLimit): boolean => one.keptId === keptId
     for (const one of this.limits) {
@@ -156,9 +158,8 @@ export class BookedLimits extends LoadedLimits {
         own.force(state, [{ units: entry.units, ageUs: 0 }], ofOne)
       else own.take(state, 0, ofOne)
     }
-    if (entry.kind === 'penalty') this.account = account
-    else if (entry.kind === 'topUp') this.#reattach(account, now, undefined)
-    else this.#reattach(withoutOpen(account, limit), now, keptId)
+    if (entry.kind === 'topUp') this.#reattach(account, now, undefined)
+    else if (entry.kind === 'renewal') this.#reattach(withoutOpen(account, limit), now, keptId)
     return booked
   }
 

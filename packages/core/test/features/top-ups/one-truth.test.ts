@@ -70,6 +70,16 @@ const LARGER_QUOTA_PAYS = [
   { do: 'consume', plan: 'hour', cost: 11 },
 ] as never
 
+/** The larger plan has restored the first top-up, so the penalty is paid by the second one, which ends first. */
+const PENALTY_PAYS_ANEW = [
+  { do: 'topUp', plan: 'hour', units: 1, key: 0, for: 100 * MINUTE },
+  { do: 'both', plan: 'hour', cost: 1 },
+  { do: 'consume', plan: 'capped', cost: 5 },
+  { do: 'topUp', plan: 'over', units: 20, key: 2, for: 5 * MINUTE },
+  { do: 'penalize', plan: 'hour', units: 6, key: 1 },
+  { do: 'wait', ms: HOUR },
+] as never
+
 test('memory and Redis give equal answers', async () => {
   const sold = {
     ...{ plans, limit: 'hour', other: { id: 'other', plan: 'small' } },
@@ -79,6 +89,6 @@ test('memory and Redis give equal answers', async () => {
     fc.asyncProperty(fc.array(act, { minLength: 5, maxLength: 60 }), (acts) =>
       playOnBoth(acts as unknown as BillingAct[], sold),
     ),
-    { numRuns: cases(60, 600), examples: [[LARGER_QUOTA_PAYS]] },
+    { numRuns: cases(60, 600), examples: [[LARGER_QUOTA_PAYS], [PENALTY_PAYS_ANEW]] },
   )
 })
