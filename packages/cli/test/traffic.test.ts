@@ -8,6 +8,8 @@ import { deployOne, eventually, testRedisUrl } from '@tollgate/testing'
 import { Application } from './application.ts'
 
 const app = new Application()
+/** Of a record in the log of denials. */
+const FACTS = { plan: 'free', source: 'store', count: 1, cost: 1, waitMs: 1000 }
 /** What moves the cursor to the first line of a frame, and clears all below. */
 const UP = new RegExp(String.raw`\x1b\[\d+A\x1b\[J`, 'g')
 const free = (id: string): object => ({ id, plan: 'free' })
@@ -70,7 +72,7 @@ describe('top', () => {
     await app.runElsewhere('block', 'acme', '--for', '1h', '--by', 'ops')
     const rule = JSON.stringify({ v: 1, kind: 'block', of: 'x', by: 5 })
     const notes = {
-      denials: [1, 'acme', '', Date.now(), Date.now(), { plan: 7, cost: '\u001b[31m', count: 1 }],
+      denials: [1, 'acme', '', Date.now(), Date.now(), { ...FACTS, reason: '\u001b[31mREASON' }],
       rules: [1, '\u001b[31mACT', Date.now(), Date.now(), null, rule],
     }
     for (const [topic, note] of Object.entries(notes)) {
@@ -84,6 +86,8 @@ describe('top', () => {
       expect(() => JSON.parse(json.stdout) as unknown).not.toThrow()
     }
     expect((await app.run('history')).stdout).toContain('1 change of rules.')
+    expect((await app.run('why', 'acme')).stdout).toContain('was denied at')
+    expect((await app.run('why', 'acme')).stdout).not.toContain('undefined')
   })
 
   test('ends quietly where only its first lines are read', async () => {

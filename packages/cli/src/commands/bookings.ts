@@ -17,7 +17,6 @@ type BookingFlags = ChangeFlags &
 
 /** What the three kinds of bookings differ in. */
 interface Kind {
-  readonly hasEnd?: boolean
   readonly call: (limiter: Limiter, id: string, flags: BookingFlags) => Promise<Booking>
   readonly says: (id: string, flags: BookingFlags, session: Session) => string
   readonly undo: string

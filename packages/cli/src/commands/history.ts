@@ -28,6 +28,7 @@ export function addHistory(shell: Shell): void {
       return withSession(context, configuration, async ({ limiter, nowMs }) => {
         const records = await limiter.ruleLog(of === undefined ? {} : { of })
         out.json({ changes: records })
+        if (out.isJson) return EXIT.done
         const about = id === undefined ? '' : ` about ${shownSubject(id)}`
         if (records.length === 0)
           out.line(`No change of a rule${about} is known. Units that were given are not rules.`)

@@ -27,6 +27,7 @@ export function addRules(shell: Shell): void {
         const rules: Rule[] = []
         for await (const rule of limiter.rules(of === undefined ? {} : { of })) rules.push(rule)
         out.json({ rules: rules.map(ruleJson) })
+        if (out.isJson) return EXIT.done
         const about = id === undefined ? '' : ` for ${shownSubject(id)}`
         if (rules.length === 0) out.line(`There are no rules${about}.`)
         else {

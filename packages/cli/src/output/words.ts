@@ -39,8 +39,6 @@ export function endInWords(time: Date, nowMs: number): string {
 
 /** A number with separators: `50,000`. */
 export function numberInWords(value: number): string {
-  // What others have written into Redis may be anything.
-  if (typeof value !== 'number') return '?'
   return value.toLocaleString('en-US', { maximumFractionDigits: 3 })
 }
 

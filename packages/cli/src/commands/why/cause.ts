@@ -42,14 +42,15 @@ function causeInWords({ reason, limit, cost, used, quota }: Cause): string {
     used === undefined || quota === undefined
       ? ''
       : ` (${numberInWords(used)} of ${numberInWords(quota)} used, and the request costs ${counted(cost, 'unit')})`
-  const causes: Readonly<Record<Cause['reason'], string>> = {
+  const causes: Readonly<Partial<Record<string, string>>> = {
     'quota-exceeded': `${name} was used up${counts}`,
     'cost-exceeds-quota': `the request costs ${counted(cost, 'unit')}, more than ${name} ever allows`,
     'store-unavailable': "Redis did not answer, and onStoreFailure is 'closed'",
     blocked: 'it was blocked, by a rule, by its plan, or after too many denials',
     overloaded: 'the process was overloaded, and sheds requests of this plan',
   }
-  return causes[reason]
+  // A later version of Tollgate can have written another one.
+  return causes[reason] ?? safeText(reason)
 }
 
 const SOURCES: Readonly<Record<string, string>> = {

@@ -24,9 +24,12 @@ export async function readLog(context: Context<WhyFlags>, id: string | undefined
     const asked = { ...(of !== undefined && { of }), ...(around ? around(nowMs) : { from: nowMs - DAY_MS }) }
     const log = await limiter.denialLog(asked)
     out.json({ ...log, complete: log.from.getTime() <= asked.from })
-    if (!out.isJson) print(out, log, { ...asked, nowMs, id })
-    if (log.denials.length === 0 && (await limiter.traffic({ most: 1 })).processes === 0) out.say(UNSEEN)
-    return log.denials.length > 0 ? EXIT.done : EXIT.refused
+    const hasDenials = log.denials.length > 0
+    if (!out.isJson) {
+      print(out, log, { ...asked, nowMs, id })
+      if (!hasDenials && (await limiter.traffic({ most: 1 })).processes === 0) out.say(UNSEEN)
+    }
+    return hasDenials ? EXIT.done : EXIT.refused
   })
 }
 
@@ -81,12 +84,10 @@ function print(out: Output, { from, denials }: DenialLog, asked: Asked): void {
     const all = denials.reduce((sum, { count }) => sum + count, 0)
     const [first, last] = [Math.min(...denials.map((one) => one.first.getTime())), latest.last.getTime()]
     const isWithin = first >= asked.from && last <= (until ?? Infinity)
-    const [from1, until1] = [first, last].map((ms) => timeInWords(new Date(ms), nowMs))
-    out.say(
-      isWithin
-        ? `${counted(all, 'denial')} between ${begin} and ${end}. The latest:`
-        : `${counted(all, 'denial')} between ${from1} and ${until1}, in records of some minutes. The latest:`,
-    )
+    // A record can be longer than what was asked for, and its denials are only counted together.
+    const [since, to] = isWithin ? [begin, end] : [first, last].map((ms) => timeInWords(new Date(ms), nowMs))
+    const how = isWithin ? '' : ', in records of some minutes'
+    out.say(`${counted(all, 'denial')} between ${since} and ${to}${how}. The latest:`)
     for (const sentence of sentencesOf(causeOf(latest), nowMs)) out.say(sentence, '  ')
   }
   if (from.getTime() > asked.from) out.say(`The log reaches back to ${timeInWords(from, nowMs)}.`)
@@ -119,7 +120,7 @@ function cellsOf(record: DenialRecord, nowMs: number): readonly Cell[] {
     numberInWords(count),
     safeText(subject),
     safeText(plan, 32),
-    limit === undefined ? reason : safeText(limit, 40),
+    safeText(limit ?? reason, 40),
     used === undefined || quota === undefined ? '' : `${numberInWords(used)} of ${numberInWords(quota)}`,
     numberInWords(cost),
     waitMs === null ? { text: 'never', style: 'bad' } : lengthInWords(waitMs),

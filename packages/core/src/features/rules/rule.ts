@@ -50,7 +50,7 @@ const LETTERS = { block: 'b', override: 'o', scale: 's', forgetPlan: 'f' } as co
 const KINDS = Object.keys(LETTERS) as RuleKind[]
 /** The version of the texts below. Texts of a later version are left alone. */
 const FORMAT = 1
-/** Of what is written of a rule. */
+/** The types of a rule's terms as they are written. `limits` are checked where they are used. */
 const TYPES = {
   ...{ by: 'string', reason: 'string', plan: 'string' },
   ...{ factor: 'number', concurrentFactor: 'number', limits: undefined },

@@ -44,7 +44,7 @@ export async function readLeft(board: Board, name: string): Promise<Left> {
   }
 }
 
-/** Nothing else is an option that others can give. */
+/** The known options alone: what else a note has is not taken. */
 function pick(plans: GivenPlans): GivenPlans {
   const given = NAMES.filter((name) => plans[name] !== undefined)
   return Object.fromEntries(given.map((name) => [name, plans[name]]))

@@ -141,7 +141,7 @@ export class TrafficCalls {
     const { hide, name, rules } = this.#options
     const target = given.of === undefined ? undefined : readTarget(given.of, hide)
     rules.watch()
-    await this.#putOwn()
+    await this.#putOwn(false)
     const notes = await answered(board.read(topicOf('traffic', name), { ...REPORTS, sinceMs: 0 }))
     const merging = new Merging()
     let [processes, coversMs] = [0, 0]
@@ -165,7 +165,7 @@ export class TrafficCalls {
     const untilMs = readTime('until', given.until ?? nowMs)
     const fromMs = readTime('from', given.from ?? untilMs - DAY_MS)
     if (fromMs > untilMs) throw ConfigError.wrong('from', given.from, 'a time before `until`')
-    await this.#putOwn()
+    await this.#putOwn(true)
     const topic = topicOf('denials', name)
     const notes = await answered(board.read(topic, { ...DENIALS, sinceMs: fromMs }))
     const denials: DenialRecord[] = []
@@ -184,8 +184,8 @@ export class TrafficCalls {
   }
 
   /** @throws {StoreError} when the store does not take what this process has seen */
-  async #putOwn(): Promise<void> {
-    const error = await answered(this.own?.put(true))
+  async #putOwn(all: boolean): Promise<void> {
+    const error = await answered(this.own?.put(all))
     if (error) throw error
   }
 

@@ -104,7 +104,7 @@ export class Traffic {
   /**
    * Puts on the board what is new. Never rejects.
    *
-   * @param all     also what would otherwise go there later, so that a flood costs Redis little
+   * @param all     all denials. Otherwise some wait for the next call, so that a flood costs Redis little
    * @returns why the store did not take it
    */
   async put(all = false): Promise<StoreError | undefined> {
