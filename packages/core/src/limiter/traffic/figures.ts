@@ -200,7 +200,7 @@ class MergedTop {
       if (known === undefined) this.#entries.set(one.key, { ...one, error: one.error - floor })
       else {
         known.subject = one.subject
-        known.plan = one.plan
+        if (one.plan !== '') known.plan = one.plan
         known.count += one.count
         known.error += one.error - floor
         known.units += one.units

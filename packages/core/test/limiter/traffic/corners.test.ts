@@ -15,14 +15,13 @@ import { Rules } from '../../../src/features/rules/rules.js'
 import type { Decision } from '../../../src/limiter/decision/decision.js'
 import { forEachNote } from '../../../src/limiter/traffic/board-access.js'
 import { DenialRecords } from '../../../src/limiter/traffic/denial-log.js'
-import { SeenLately } from '../../../src/limiter/traffic/figures.js'
 import { Sampler } from '../../../src/limiter/traffic/sampler.js'
+import { TopSketch } from '../../../src/limiter/traffic/top-sketch.js'
 import type { Board } from '../../../src/stores/board.js'
 import { closeBenches, redisOfAnotherProcess, sharedRedis } from '../../support/benches.js'
 import { closesWithTest, connect, endFaults, server } from '../../support/faults.js'
 
 afterEach(endFaults)
-afterEach(() => jest.restoreAllMocks())
 afterAll(closeBenches)
 
 const plans = { free: ['4/min', '1000/d'], pro: '3000/min' }
@@ -92,19 +91,6 @@ test('denials by the store and by the process alone are told apart, and a rule t
   const [again] = records.due(5000, 10)
   expect(again?.record).toMatchObject({ count: 4 })
   expect('override' in (again?.record ?? {})).toBe(false)
-})
-
-test('figures cover a minute at most, and a block takes no plan away', () => {
-  const clock = jest.spyOn(performance, 'now').mockReturnValue(0)
-  const seen = new SeenLately()
-  const note = (plan: string): void => seen.note(denialOf('acme', { plan }), 1, { what: 'acme', of: 'acme' })
-  note('free')
-  clock.mockReturnValue(59_000)
-  note('')
-  clock.mockReturnValue(88_500)
-  const { coversMs, requests, busiest } = seen.figures()
-  expect(coversMs).toBeLessThanOrEqual(60_000)
-  expect([requests, busiest.entries[0]?.plan]).toEqual([2, 'free'])
 })
 
 test('reading many notes lets other work have its turn', async () => {
@@ -236,6 +222,25 @@ test('a user without all rights leaves no key that nothing ends', async () => {
     await operator.acl('SETUSER', 'default', '+@all')
     expect(await operator.keys(`${command}/*`)).toEqual([])
   }
+})
+
+test('a question that the full list of rules has no room for is refused at once', async () => {
+  const store = redisStore(sharedRedis(), { prefix: testPrefix() })
+  const rules = store.rules as { sync: NonNullable<Store['rules']>['sync'] }
+  const sync = rules.sync.bind(rules)
+  rules.sync = async (call) => {
+    const reply = await sync({ ...call, changes: [] })
+    return { ...reply, results: call.changes.map(() => 'full') }
+  }
+  await expect(make(store, { traffic: false }).inspect('acme')).rejects.toThrow(
+    'there are 10000 rules already',
+  )
+})
+
+test('a subject that takes the place of another one does not take its plan', () => {
+  const sketch = new TopSketch(1)
+  sketch.add({ what: 'a', of: 'a' }, 1).plan = 'pro'
+  expect(sketch.add({ what: 'b', of: 'b' }, 1)).toMatchObject({ subject: 'b', plan: '' })
 })
 
 test('an answer that is none is an error', async () => {
