@@ -138,9 +138,17 @@ describe('doctor', () => {
 
   test('finds the prefix that the application really has', async () => {
     await one.order('FLUSHALL')
-    await one.order('SET', 'myapp/!rules', 'x')
+    await one.order('SET', 'myapp/!instances', 'x')
     const { of } = await doctor(url())
     expect(of('prefix')).toMatchObject({ result: 'failed', fix: expect.stringContaining('--prefix myapp') })
+    // A command with a mistyped prefix has left a rule, and a note about it.
+    for (const key of ['!rules', '!board.rules.^', '!board.times.rules.^'])
+      await one.order('SET', `mapp/${key}`, 'x')
+    expect((await doctor(url(), '--prefix', 'mapp')).of('prefix')).toMatchObject({
+      result: 'failed',
+      says: 'There are only rules under mapp/. Keys of Tollgate are under myapp.',
+      fix: expect.stringContaining('--prefix myapp'),
+    })
     expect((await doctor(url(), '--prefix', 'myapp')).of('prefix')?.result).toBe('ok')
     await one.order('FLUSHALL')
     expect((await doctor(url())).of('prefix')?.result).toBe('warning')

@@ -93,10 +93,32 @@ describe('show without a plans file', () => {
     const args = ['show', 'acme', '--prefix', app.prefix]
     const { stdout } = await tollgate(args, { env, cwd: app.elsewhere.cwd })
     expect(stdout).toMatch(/^acme on the plan pro, as its last requests were, at /)
-    expect(await app.runElsewhere('show', 'acme')).toMatchObject({
+  })
+
+  test.each([
+    ['show', 'acme'],
+    ['why', 'acme'],
+    ['history', 'acme'],
+    ['rules', 'acme'],
+    ['block', 'acme', '--for', '1h'],
+    ['override', 'acme', '--factor', '2', '--for', '1h'],
+    ['lift', 'override', 'acme'],
+    ['forget-plan', 'acme'],
+    ['reset', 'acme'],
+  ])('brings no id to an application that hashes them: %s %s', async (...args) => {
+    await app.limiter.close()
+    const limiter = another({ ...OPTIONS, hashIds: 'a secret of more than 16 characters' })
+    await limiter.consume({ id: 'acme', plan: 'pro' })
+    await putDown(limiter)
+    expect(await app.runElsewhere(...args)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('its secret is missing here.\nSet TOLLGATE_HASH_IDS'),
     })
+    const keys = await app.redis.keys(`${app.prefix}*`)
+    expect(keys.filter((key) => key.includes('acme'))).toEqual([])
+    // A plan is no customer.
+    const scaled = await app.runElsewhere('scale', 'pro', '2', '--for', '1h')
+    expect(scaled).toMatchObject({ code: 0, stdout: expect.stringContaining('Done.') })
   })
 
   test('does not call a denial of yesterday its last requests', async () => {

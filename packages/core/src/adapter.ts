@@ -12,6 +12,7 @@ export { processWide, warn, type Warn, type WarningCode } from './base/warnings.
 export { internalsOf, type Internals } from './limiter/internals.js'
 export { atCaller, toError } from './base/errors.js'
 export type { MaybePromise } from './base/promises.js'
+export { areIdsHashed } from './limiter/traffic/given-plans.js'
 export { channelFor } from './limiter/report/events.js'
 export {
   COMMANDS as REDIS_COMMANDS,

@@ -12,7 +12,7 @@ import {
   type SharedFlags,
 } from '../session/configuration.js'
 import { saysPlan } from '../session/plan.js'
-import { withSession, type Session } from '../session/session.js'
+import { needHashIds, withSession, type Session } from '../session/session.js'
 import { withConnection } from './command.js'
 
 /** Options of all commands that change something. */
@@ -31,6 +31,8 @@ export interface NoteFlags {
 export interface Change<T> {
   /** Plans that must exist. As long as no plans are known, nobody can check that. */
   readonly plans?: readonly string[]
+  /** Whether it is about a plan, and names no customer. */
+  readonly isOfPlan?: boolean
   /** Whether the call is about limits of the application's plans. */
   readonly needsPlans?: boolean
   /** Called once Redis is there, before the call. */
@@ -105,9 +107,10 @@ export async function carryOut<T>(context: Context<ChangeFlags>, change: Change<
 async function changeIn<T>(
   session: Session,
   context: Context<ChangeFlags>,
-  { plans = [], prepare, call, announce, conclude }: Change<T>,
+  { plans = [], isOfPlan = false, prepare, call, announce, conclude }: Change<T>,
 ): Promise<ExitCode> {
   const { out, flags } = context
+  if (!isOfPlan) await needHashIds(session)
   await prepare?.(session)
   const planned = await session.rehearse(call, session.nowMs)
   for (const line of await announce(planned, session)) out.note(line)

@@ -3,7 +3,7 @@ import { EXIT } from '../errors.js'
 import { safeText } from '../output/safe-text.js'
 import { counted, timeInWords } from '../output/words.js'
 import { configure, type SharedFlags } from '../session/configuration.js'
-import { withSession } from '../session/session.js'
+import { needHashIds, withSession } from '../session/session.js'
 import { shownSubject, subjectOf, type SubjectFlags } from '../session/subject.js'
 import { addCommand, withConnection, withSubject, type Shell } from './command.js'
 import { effectOf } from './rule-words.js'
@@ -25,7 +25,9 @@ export function addHistory(shell: Shell): void {
       const { out, flags } = context
       const of = id === undefined ? undefined : subjectOf(id, flags)
       const configuration = await configure(context)
-      return withSession(context, configuration, async ({ limiter, nowMs }) => {
+      return withSession(context, configuration, async (session) => {
+        const { limiter, nowMs } = session
+        if (id !== undefined) await needHashIds(session)
         const records = await limiter.ruleLog(of === undefined ? {} : { of })
         out.json({ changes: records })
         if (out.isJson) return EXIT.done

@@ -27,6 +27,7 @@ async function lift(context: Context<LiftFlags>, kind = '', of = ''): Promise<Ex
   const note = noteOf(flags)
   const shown = `${wanted} of ${wanted === 'scale' ? 'the plan ' : ''}${shownSubject(of)}`
   return carryOut<readonly Rule[]>(context, {
+    isOfPlan: wanted === 'scale',
     // In memory there are no rules: only the subject is checked there.
     call: async (limiter) => {
       const rules = await findRules(limiter, wanted, wanted === 'scale' ? of : subjectOf(of, flags))

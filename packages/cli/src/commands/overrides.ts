@@ -141,6 +141,7 @@ function addScale(shell: Shell): void {
       const [shown, note] = [safeText(plan), noteOf(flags)]
       return carryOut<Rule>(context, {
         plans: [plan],
+        isOfPlan: true,
         call: (limiter) => limiter.scale(plan, factor, { ...more, ...end, ...note }),
         announce: ({ until }, { nowMs }) => [
           `Multiplies all limits of the plan ${shown} by ${numberInWords(factor)} until ${endInWords(until, nowMs)}, for all its customers. ${shownNote(note)}`,

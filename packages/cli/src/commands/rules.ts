@@ -2,7 +2,7 @@ import type { Rule } from '@tollgate/core'
 import { EXIT } from '../errors.js'
 import { counted } from '../output/words.js'
 import { configure, type SharedFlags } from '../session/configuration.js'
-import { withSession } from '../session/session.js'
+import { needHashIds, withSession } from '../session/session.js'
 import { shownSubject, subjectOf, type SubjectFlags } from '../session/subject.js'
 import { addCommand, withConnection, withSubject, type Shell } from './command.js'
 import { RULE_COLUMNS, ruleCells, ruleJson } from './rule-words.js'
@@ -23,7 +23,9 @@ export function addRules(shell: Shell): void {
       const { out, flags } = context
       const of = id === undefined ? undefined : subjectOf(id, flags)
       const configuration = await configure(context)
-      return withSession(context, configuration, async ({ limiter, nowMs }) => {
+      return withSession(context, configuration, async (session) => {
+        const { limiter, nowMs } = session
+        if (id !== undefined) await needHashIds(session)
         const rules: Rule[] = []
         for await (const rule of limiter.rules(of === undefined ? {} : { of })) rules.push(rule)
         out.json({ rules: rules.map(ruleJson) })

@@ -1,5 +1,4 @@
 import type { Inspection, Subject } from '@tollgate/core'
-import { CommandError, EXIT } from '../errors.js'
 import type { Configuration } from './configuration.js'
 import type { Session } from './session.js'
 
@@ -47,14 +46,8 @@ async function askApplication(
   try {
     return await limiter.inspect(subject)
   } catch (error) {
-    const { code, reason, message } = error as { readonly [Name in 'code' | 'reason' | 'message']?: unknown }
+    const { code, reason } = error as { readonly [Name in 'code' | 'reason']?: unknown }
     if (code === 'ERR_TOLLGATE_STORE_TIMEOUT' || reason === 'protocol') return undefined
-    if (String(message).includes('with hashIds'))
-      throw new CommandError(
-        EXIT.usage,
-        'The application hashes the ids in Redis, and its secret is missing here.',
-        'Set TOLLGATE_HASH_IDS, or pass --hash-ids-file FILE.',
-      )
     return ifNoConfig(error)
   }
 }

@@ -1,4 +1,5 @@
 import { createLimiter, redisStore, type Limiter, type Store } from '@tollgate/core'
+import { areIdsHashed } from '@tollgate/core/adapter'
 import type { Address } from '../connection/address.js'
 import { connect, makeClient, readCa, type Client } from '../connection/client.js'
 import { connectionError, faultOf } from '../connection/faults.js'
@@ -18,6 +19,20 @@ export interface Session extends Configuration {
 /** For answers that could come from the wrong place. */
 export const UNSEEN =
   'No process of the application had a request here in the last half minute: are the address, the database, --prefix and --name right?'
+
+/**
+ * For commands that name a customer. Where only hashes of ids are in Redis, nothing would be found under the id, and it would get there.
+ *
+ * @throws {CommandError}
+ */
+export async function needHashIds({ options, store }: Session): Promise<void> {
+  if (options.hashIds !== undefined || !(await areIdsHashed(store, options.name))) return
+  throw new CommandError(
+    EXIT.usage,
+    'The application hashes the ids in Redis, and its secret is missing here.',
+    'Set TOLLGATE_HASH_IDS, or pass --hash-ids-file FILE.',
+  )
+}
 
 /**
  * Connects, runs `work`, and leaves nothing running.

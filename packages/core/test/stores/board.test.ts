@@ -69,3 +69,24 @@ test('Redis keeps a topic no longer than its notes, and reads it if one of its k
   expect(await board.read('topic', { ...terms, sinceMs: 0 })).toEqual([{ id: 'c', text: 'third' }])
   expect(await redis.hlen(keys[0])).toBe(1)
 })
+
+test('a topic with many notes is read in parts, also while some of them are put again', async () => {
+  const board = redisStore(sharedRedis(), { prefix: testPrefix() }).board as Board
+  const terms = { keptMs: 60_000, most: 1300 }
+  const ids = Array.from({ length: 1300 }, (_, i) => `n${i}`)
+  await board.put(
+    'topic',
+    ids.map((one) => ({ id: one, text: one })),
+    terms,
+  )
+  const newestFirst = await board.read('topic', { ...terms, sinceMs: 0 })
+  expect(newestFirst.map((note) => note.id)).toEqual(ids.toReversed())
+  const few = await board.read('topic', { ...terms, most: 700, sinceMs: 0 })
+  expect(few.map((note) => note.id)).toEqual(ids.toReversed().slice(0, 700))
+
+  // The oldest ones become the newest while they wait for their part.
+  const reading = board.read('topic', { ...terms, sinceMs: 0 })
+  for (let i = 0; i < 10; i += 1) await board.put('topic', [{ id: `n${i}`, text: 'again' }], terms)
+  const read = await reading
+  expect(read.map((note) => note.id).toSorted()).toEqual(ids.toSorted())
+})

@@ -171,11 +171,15 @@ export async function checkScripting(client: Client): Promise<Finding> {
 /** How long keys are looked for, in ms, and how many are read at a time. */
 const [LOOKING_MS, AT_A_TIME] = [1000, 1000]
 
-/** Whether anything of Tollgate is under the prefix: a wrong prefix looks like a customer who used nothing. */
+/** Keys that also a mistyped command leaves: rules, and notes about their changes. */
+const OF_RULES = /^(?:\{\d+\}\/)?!(?:rules|board\.(?:times\.)?rules)/
+
+/** Whether the application counts under the prefix: a wrong prefix looks like a customer who used nothing. */
 export async function checkPrefix(client: Client, prefix: string, keyPrefix: string): Promise<Finding> {
   const own = `${keyPrefix}${prefix}/`
   const until = Date.now() + LOOKING_MS
   const others = new Set<string>()
+  let hasRules = false
   for (const server of serversOf(client)) {
     let cursor = '0'
     do {
@@ -183,24 +187,30 @@ export async function checkPrefix(client: Client, prefix: string, keyPrefix: str
       if (reply === undefined)
         return ok('prefix', `Keys begin with ${own}. Whether there are any cannot be seen without +scan.`)
       const [next, keys] = reply as [string, string[]]
-      if (keys.some((key) => key.startsWith(own))) return ok('prefix', `Tollgate counts under ${own} here.`)
-      // Each application that uses Tollgate has such a key.
       for (const key of keys) {
+        // Each application that uses Tollgate has such a key.
         const [, other] = /^([\w.:-]{1,80})\/(?:\{\d+\}\/)?!(?:instances|rules)/.exec(key) ?? []
         if (other !== undefined) others.add(other)
+        if (!key.startsWith(own)) continue
+        if (!OF_RULES.test(key.slice(own.length)))
+          return ok('prefix', `Tollgate counts under ${own} here.`)
+        hasRules = true
       }
       cursor = next
     } while (cursor !== '0' && Date.now() < until)
   }
-  if (others.size > 0)
+  others.delete(own.slice(0, -1))
+  const nothing = hasRules ? `There are only rules under ${own}` : `There is nothing under ${own}`
+  const [first] = others
+  if (first !== undefined)
     return failed(
       'prefix',
-      `Nothing is under ${own}. Keys of Tollgate are under ${[...others].join(', ')}.`,
-      `Pass --prefix ${[...others][0]}, and --key-prefix if the client has one.`,
+      `${nothing}. Keys of Tollgate are under ${[...others].join(', ')}.`,
+      `Pass --prefix ${first}, and --key-prefix if the client has one.`,
     )
   return warning(
     'prefix',
-    `There is nothing under ${own} yet.`,
+    `${nothing} yet.`,
     'If the application has counted already, pass its --prefix and its database.',
   )
 }

@@ -6,7 +6,7 @@ import type { Cell } from '../../output/table.js'
 import { endInWords, lengthInWords, numberInWords, quotaInWords, timeInWords } from '../../output/words.js'
 import { configure, needPlan, withPlansOfStore, type SharedFlags } from '../../session/configuration.js'
 import { asSubject, type PlanFrom } from '../../session/plan.js'
-import { withSession, type Session } from '../../session/session.js'
+import { needHashIds, withSession, type Session } from '../../session/session.js'
 import { shownSubject, withPlan, type SubjectFlags } from '../../session/subject.js'
 import { addCommand, withConnection, withSubject, type Shell } from '../command.js'
 import { see, type Seen } from './seen.js'
@@ -34,6 +34,7 @@ export function addShow(shell: Shell): void {
       if (configuration.plans) needPlan(configuration, flags.plan)
       const subject = asSubject(withPlan(id, flags))
       const show = async (session: Session): Promise<ExitCode> => {
+        await needHashIds(session)
         const seen = await see(session, subject)
         out.json(toJson(seen))
         if (!out.isJson) print(out, id, seen)

@@ -5,7 +5,7 @@ import { safeText } from '../../output/safe-text.js'
 import type { Cell } from '../../output/table.js'
 import { counted, lengthInWords, numberInWords, timeInWords } from '../../output/words.js'
 import { configure, type Context } from '../../session/configuration.js'
-import { UNSEEN, withSession } from '../../session/session.js'
+import { needHashIds, UNSEEN, withSession } from '../../session/session.js'
 import { shownSubject, subjectOf } from '../../session/subject.js'
 import { sentencesOf, type Cause } from './cause.js'
 import type { WhyFlags } from './why.js'
@@ -20,7 +20,9 @@ export async function readLog(context: Context<WhyFlags>, id: string | undefined
   const of = id === undefined ? undefined : subjectOf(id, flags)
   const around = flags.at === undefined ? undefined : readAround(flags.at)
   const configuration = await configure(context)
-  return withSession(context, configuration, async ({ limiter, nowMs }) => {
+  return withSession(context, configuration, async (session) => {
+    const { limiter, nowMs } = session
+    if (id !== undefined) await needHashIds(session)
     const asked = { ...(of !== undefined && { of }), ...(around ? around(nowMs) : { from: nowMs - DAY_MS }) }
     const log = await limiter.denialLog(asked)
     out.json({ ...log, complete: log.from.getTime() <= asked.from })

@@ -80,3 +80,15 @@ export async function readPlans(
   const { plans } = await readLeft(board, listBegin(options.name))
   return plans
 }
+
+/**
+ * Whether the processes of a limiter hash ids, so that their store has no plain one. For tools that name a subject: without the secret, they
+ * would find nothing, and bring its id into the store. False if no process has said so.
+ *
+ * @throws {ConfigError} for a store without a board
+ * @throws {StoreError} when the store does not answer
+ */
+export async function areIdsHashed(store: Store, name: string | undefined): Promise<boolean> {
+  const { hides = false } = await readLeft(needBoard(store), listBegin(name))
+  return hides
+}

@@ -8,6 +8,7 @@ import { boardScript } from './scripts/scripts.generated.js'
 /** The keys of a topic: no subject can have one of these. All are in one shard. */
 const KEYS = ['!board.', '!board.times.']
 const SHARD = 0
+const NOTES_A_PART = 500
 
 /** The board in Redis, which all stores with this client and prefix share. */
 export class RedisBoard implements Board {
@@ -34,8 +35,28 @@ export class RedisBoard implements Board {
     return this.#run(topic, terms, [this.#keptMs, ...args], Number)
   }
 
+  /** In parts, between which Redis answers others: a full log has some MB. */
   read(topic: string, { sinceMs, ...terms }: NotesSince): Promise<readonly Note[]> {
-    return this.#run(topic, terms, ['', Math.round(sinceMs * 1000)], readNotes)
+    return this.#readSince(topic, Math.round(sinceMs * 1000), terms)
+  }
+
+  async #readSince(topic: string, since: number, terms: NoteTerms): Promise<readonly Note[]> {
+    const first = await this.#readPart(topic, terms, [since, ''])
+    if (first.next === '') return first.notes.slice(0, terms.most)
+    const notes = [...first.notes]
+    for (let { next } = first; next !== '' && notes.length < terms.most; ) {
+      const part = await this.#readPart(topic, terms, [since, next])
+      notes.push(...part.notes)
+      next = part.next
+    }
+    // A note that was put again meanwhile has left its place, and is among the newest now.
+    const later = await this.#readSince(topic, first.newest + 1, terms)
+    const again = new Set(later.map(({ id }) => id))
+    return [...later, ...notes.filter(({ id }) => !again.has(id))].slice(0, terms.most)
+  }
+
+  #readPart(topic: string, { keptMs }: NoteTerms, range: readonly ScriptArg[]): Promise<NotesPart> {
+    return this.#run(topic, { keptMs, most: NOTES_A_PART }, ['', ...range], readNotes)
   }
 
   async #run<T>(
@@ -50,12 +71,23 @@ export class RedisBoard implements Board {
   }
 }
 
-function readNotes(reply: unknown): readonly Note[] {
+/** Some notes, the newest first. */
+interface NotesPart {
+  readonly notes: readonly Note[]
+  /** When the newest of them was put, in µs. */
+  readonly newest: number
+  /** Where the next part begins; empty if there is none. */
+  readonly next: string
+}
+
+function readNotes(reply: unknown): NotesPart {
   if (!Array.isArray(reply)) {
     throw new StoreError('Redis did not answer the script for notes with a list', { reason: 'protocol' })
   }
-  return Array.from({ length: reply.length / 2 }, (_, i) => ({
-    id: String(reply[2 * i]),
-    text: String(reply[2 * i + 1]),
+  const [newest, next, ...rest] = reply.map(String)
+  const notes = Array.from({ length: rest.length / 2 }, (_, i) => ({
+    id: rest[2 * i] as string,
+    text: rest[2 * i + 1] as string,
   }))
+  return { notes, newest: Number(newest), next: next ?? '' }
 }

@@ -7,9 +7,10 @@
   ARGV[2]       how long notes are kept, in µs
   ARGV[3]       the most notes to keep, or to read
   ARGV[4]       how much longer keys stay, in ms, to put notes; empty to read
-  ARGV[5...]    to put: for each note id and text. To read: since when, in µs
+  ARGV[5...]    to put: for each note id and text. To read: since when, in µs, and before when; empty means now
 
-  Returns       to put: how many notes the topic has. To read: id and text of each note, the newest first
+  Returns       to put: how many notes the topic has. To read: when the newest note was put, and the oldest one if there can be
+                older ones, otherwise empty; then id and text of each note, the newest first
 
   State         the two keys: no note is in one of them alone, unless Redis has evicted the other
   Complexity    O(log n) for n notes of the topic, and for each note put, forgotten or read
@@ -33,12 +34,13 @@ end
 if ARGV[4] == '' then
   local since = tonumber(ARGV[5])
   local low = since > now - kept and whole(since) or '(' .. whole(now - kept)
-  local ids = call('ZRANGE', TIMES, '+inf', low, 'BYSCORE', 'REV', 'LIMIT', 0, most)
-  local reply = {}
-  for i = 1, #ids do
-    local text = call('HGET', TEXTS, ids[i])
+  local high = ARGV[6] == '' and '+inf' or '(' .. ARGV[6]
+  local found = call('ZRANGE', TIMES, high, low, 'BYSCORE', 'REV', 'LIMIT', 0, most, 'WITHSCORES')
+  local reply = {found[2] or '0', #found == 2 * most and found[#found] or ''}
+  for i = 1, #found, 2 do
+    local text = call('HGET', TEXTS, found[i])
     if text then
-      reply[#reply + 1] = ids[i]
+      reply[#reply + 1] = found[i]
       reply[#reply + 1] = text
     end
   end
