@@ -57,10 +57,15 @@ const PACKAGES = {
       'node:diagnostics_channel',
     ],
   ],
+  admin: [
+    "The dashboard knows core's faces, and frameworks by their types alone.",
+    ...['./*', './**', '../[a-z]*', '../[a-z]*/**', '@tollgate/core', '@tollgate/core/adapter'],
+    ...['fastify', 'koa', 'node:crypto', 'node:http', 'node:os', 'node:stream', 'node:stream/promises'],
+  ],
   cli: [
-    "The command line knows core's faces, commander and ioredis, and no other package.",
+    "The command line knows core's faces, the dashboard, commander and ioredis, and no other package.",
     ...['./*', './**', '../[a-z]*', '../[a-z]*/**', '../../[a-z]*', '../../[a-z]*/**', '@tollgate/core'],
-    ...['@tollgate/core/adapter', '@tollgate/core/store', 'commander', 'ioredis', 'node:fs', 'node:net'],
+    ...['@tollgate/admin', '@tollgate/core/adapter', 'commander', 'ioredis', 'node:fs', 'node:http', 'node:net'],
     ...['node:os', 'node:path', 'node:url', 'node:crypto', 'node:readline/promises', 'node:timers/promises'],
   ],
   'store-contract': [
@@ -120,7 +125,7 @@ export default {
   },
   overrides: [
     {
-      files: ['packages/{cli,core,express,fastify,koa,memcached,metrics,store-contract,stores}/src/**'],
+      files: ['packages/{admin,cli,core,express,fastify,koa,memcached,metrics,store-contract,stores}/src/**'],
       rules: {
         'max-lines': ['error', { max: 350 }],
         'max-lines-per-function': ['error', { max: 40 }],

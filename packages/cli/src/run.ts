@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { addBookings } from './commands/bookings.js'
 import { addCheck } from './commands/check.js'
+import { addDashboard } from './commands/dashboard.js'
 import { addDoctor } from './commands/doctor/doctor.js'
 import { addOverrides } from './commands/overrides.js'
 import { addBlocks } from './commands/blocks.js'
@@ -32,6 +33,7 @@ Exit codes:
 
 Examples:
   tollgate top                               # who is busiest, denied most, and nearest to a limit
+  tollgate dashboard                         # the same and more in a browser on this machine
   tollgate show acme                         # what acme has used, and what holds for it
   tollgate why acme --at 14:03               # why acme was denied then
   tollgate block acme --for 1h --reason abuse
@@ -67,6 +69,7 @@ function addAll(shell: Shell): void {
   const { program } = shell
   program.commandsGroup('Look:')
   addTop(shell)
+  addDashboard(shell)
   addShow(shell)
   addWhy(shell)
   addRules(shell)

@@ -1,5 +1,6 @@
 /** The folders of the published packages. */
 export const PUBLISHED: readonly string[] = [
+  'admin',
   'cli',
   'core',
   'express',

@@ -101,7 +101,7 @@ export async function carryOut<T>(context: Context<ChangeFlags>, change: Change<
   if (isComplete && (!needsPlans || plan !== undefined || saysPlan(configuration)))
     await configuration.rehearse(call)
   const act = (session: Session): Promise<ExitCode> => changeIn(session, context, change)
-  return withSession(context, configuration, act, isComplete ? undefined : withPlansOfStore)
+  return withSession(context, configuration, act, isComplete ? {} : { complete: withPlansOfStore })
 }
 
 async function changeIn<T>(

@@ -14,7 +14,12 @@ export interface ClientOptions {
   /** Of a file with certificates in PEM that are trusted besides. */
   readonly ca?: string | undefined
   readonly keyPrefix?: string | undefined
+  /** Whether it connects again after Redis was gone. Default: no, so that a command ends. */
+  readonly isLasting?: boolean | undefined
 }
+
+/** How long a lasting client waits between two tries, in ms. */
+const AGAIN_MS = 500
 
 /** @throws {CommandError} when the file cannot be read */
 export function readCa(path: string | undefined, cwd: string): string | undefined {
@@ -30,7 +35,8 @@ export function readCa(path: string | undefined, cwd: string): string | undefine
 }
 
 /** A client that tries once, sends nothing twice, and has not connected yet. */
-export function makeClient(address: Address, { ca, keyPrefix }: ClientOptions = {}): Client {
+export function makeClient(address: Address, { ca, keyPrefix, isLasting }: ClientOptions = {}): Client {
+  const again = isLasting ? () => AGAIN_MS : () => null
   const { username, password, db, isTls, nodes, name, sentinelPassword } = address
   const tls = isTls ? { ...(ca !== undefined && { ca }) } : undefined
   const login = { ...(username !== undefined && { username }), ...(password !== undefined && { password }) }
@@ -45,7 +51,7 @@ export function makeClient(address: Address, { ca, keyPrefix }: ClientOptions = 
   if (address.kind === 'cluster') {
     return new Cluster([...nodes], {
       ...prefixed,
-      ...{ lazyConnect: true, clusterRetryStrategy: () => null, enableOfflineQueue: false },
+      ...{ lazyConnect: true, clusterRetryStrategy: again, enableOfflineQueue: false },
       ...{ retryDelayOnFailover: 0, maxRedirections: 3, slotsRefreshTimeout: PATIENCE_MS },
       redisOptions: shared,
       // With TLS, nodes are known by their names and not by their addresses.
@@ -57,13 +63,13 @@ export function makeClient(address: Address, { ca, keyPrefix }: ClientOptions = 
   if (address.kind === 'sentinel') {
     return new Redis({
       ...{ ...shared, ...prefixed, db, name: name as string, sentinels: [...nodes] },
-      ...{ sentinelRetryStrategy: () => null, retryStrategy: () => null, failoverDetector: false },
+      ...{ sentinelRetryStrategy: again, retryStrategy: again, failoverDetector: false },
       ...(sentinelPassword !== undefined && { sentinelPassword }),
       ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
     })
   }
   const [node] = nodes as [Address['nodes'][number]]
-  return new Redis({ ...shared, ...prefixed, ...node, db, retryStrategy: () => null })
+  return new Redis({ ...shared, ...prefixed, ...node, db, retryStrategy: again })
 }
 
 /**

@@ -34,20 +34,27 @@ export async function needHashIds({ options, store }: Session): Promise<void> {
   )
 }
 
-/**
- * Connects, runs `work`, and leaves nothing running.
- *
- * @param complete adds to the configuration what the store knows
- */
+/** How a session begins, and how long it lasts. */
+interface SessionTerms {
+  /** Adds to the configuration what the store knows. */
+  readonly complete?: ((configuration: Configuration, store: Store) => Promise<Configuration>) | undefined
+  /** As in ClientOptions. */
+  readonly isLasting?: boolean
+}
+
+/** Connects, runs `work`, and leaves nothing running. */
 export async function withSession<T>(
   context: Context,
   configuration: Configuration,
   work: (session: Session) => Promise<T>,
-  complete?: (configuration: Configuration, store: Store) => Promise<Configuration>,
+  { complete, isLasting }: SessionTerms = {},
 ): Promise<T> {
   const { flags, host } = context
   const { address } = configuration
-  const client = makeClient(address, { ca: readCa(flags.tlsCa, host.cwd), keyPrefix: flags.keyPrefix })
+  const client = makeClient(address, {
+    ca: readCa(flags.tlsCa, host.cwd),
+    ...{ keyPrefix: flags.keyPrefix, isLasting },
+  })
   const store = storeOf(client, flags)
   try {
     await connect(client)

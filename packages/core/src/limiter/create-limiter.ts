@@ -244,9 +244,10 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
       warnRarely: onceAMinute(given.warn),
       canWait: () => this.#plans.canWait,
       planNames: () => this.#plans.names,
+      plans: () => this.#plans.known,
       planOf: (subject) => this.#plans.nameOf(subject),
       onTop: (outer, own) => scoped(outer).under(scoped(own)),
-      look: (consumer, subjects) => scoped(consumer).look(subjects),
+      look: (consumer, subjects, behindBlock) => scoped(consumer).look(subjects, behindBlock),
       amend: (consumer, { first, subjects, options }) => scoped(consumer).amend(first, subjects, options),
       shed: (shed) => reporter.shed(shed),
     }

@@ -1,5 +1,6 @@
 import { onceAMinute, warn, type Warn } from '../base/warnings.js'
 import type { MaybePromise } from '../base/promises.js'
+import type { KnownPlan } from '../plans/plans.js'
 import type { Subject } from '../plans/subject.js'
 import type { HideId } from '../requests/key.js'
 import type { Decision } from './decision/decision.js'
@@ -30,6 +31,8 @@ export interface Internals {
   readonly canWait: () => boolean
   /** The names of all plans at this moment; undefined when they are not known. */
   readonly planNames: () => readonly string[] | undefined
+  /** All plans at this moment; undefined when they are not known. */
+  readonly plans: () => readonly KnownPlan[] | undefined
   /** The name of the plan that applies to a subject. Emits no events. `planOf` is asked as for a decision. */
   readonly planOf: (subject: Subject) => MaybePromise<string | undefined>
   /**
@@ -39,8 +42,12 @@ export interface Internals {
   readonly onTop: ((outer: Consumer, own: Consumer) => Consumer) | undefined
   /** Has a consumer decide a request again. Returns the first decision if that has taken everything already. */
   readonly amend: (consumer: Consumer, amended: Amended) => MaybePromise<Decision>
-  /** Where subjects stand with a consumer. Takes nothing. Rejects if the store does not answer. */
-  readonly look: (consumer: Consumer, subjects: readonly Subject[]) => Promise<Look>
+  /**
+   * Where subjects stand with a consumer. Takes nothing. Rejects if the store does not answer.
+   *
+   * @param behindBlock whether to look as if no rule blocked them. A block answers before any limit is asked
+   */
+  readonly look: (consumer: Consumer, subjects: readonly Subject[], behindBlock?: boolean) => Promise<Look>
   /** Counts and emits that a request was refused because the process is overloaded. */
   readonly shed: (shed: Shed) => void
 }
@@ -60,6 +67,7 @@ const NONE: Internals = {
   warn,
   warnRarely: onceAMinute(warn),
   planNames: () => undefined,
+  plans: () => undefined,
   planOf: ({ plan }) => plan ?? undefined,
   shed: () => {},
   canWait: () => false,

@@ -89,9 +89,13 @@ export class ScopedConsumer implements Consumer {
       : this.#pipeline.peek(request, options)
   }
 
-  /** @throws {StoreError} when the store does not answer */
-  async look(subjects: readonly Subject[]): Promise<Look> {
-    const request = await this.#builder.build(subjects, 1, this.#scope)
+  /**
+   * @param behindBlock as in Internals
+   * @throws {StoreError} when the store does not answer
+   */
+  async look(subjects: readonly Subject[], behindBlock = false): Promise<Look> {
+    const scope = behindBlock ? { ...this.#scope, ignoresBlocks: true as const } : this.#scope
+    const request = await this.#builder.build(subjects, 1, scope)
     const override = this.#builder.overrideOf(subjects)
     const seen = await this.#pipeline.look(request)
     return override || seen.decision.override ? { ...seen, override: { until: override?.until } } : seen

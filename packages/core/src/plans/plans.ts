@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from '../base/platform.js'
 import { pathIn } from '../base/show.js'
 import { meansNoLimit } from './limit/meant-limit.js'
 import { isDenying } from './limit/overage-limit.js'
-import type { LimitDefaults, LimitInput } from './limit/limit.js'
+import type { Limit, LimitDefaults, LimitInput } from './limit/limit.js'
 import { OWN_LIMITS } from './own-limits.js'
 import { compilePlan, type Plan, type PlanInput } from './plan.js'
 
@@ -202,4 +202,35 @@ export function copyInput(given: unknown): unknown {
   if (given instanceof Date) return new Date(given)
   if (Array.isArray(given)) return given.map(copyInput)
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, copyInput(value)]))
+}
+
+/** A plan, for people. */
+export interface KnownPlan {
+  readonly name: string
+  /** Whether subjects without a plan get it. */
+  readonly isDefault: boolean
+  /** Those that can deny. */
+  readonly limits: readonly KnownLimit[]
+}
+
+interface KnownLimit {
+  readonly name: string
+  readonly quota: number
+  readonly quotaUnit?: 'concurrent-requests'
+  readonly windowMs: number
+}
+
+/** The plans, in the order they were given. */
+export function knownPlans({ byName, fallback, hasDefault }: Plans): readonly KnownPlan[] {
+  return [...byName.values()].map((plan) => ({
+    name: plan.name,
+    isDefault: hasDefault && plan === fallback,
+    limits: plan.limits.filter(({ observes }) => !observes).map(toKnownLimit),
+  }))
+}
+
+function toKnownLimit({ name, quota, windowMs }: Limit): KnownLimit {
+  return windowMs === 0
+    ? { name, quota, quotaUnit: 'concurrent-requests', windowMs }
+    : { name, quota, windowMs }
 }

@@ -192,8 +192,7 @@ export async function checkPrefix(client: Client, prefix: string, keyPrefix: str
         const [, other] = /^([\w.:-]{1,80})\/(?:\{\d+\}\/)?!(?:instances|rules)/.exec(key) ?? []
         if (other !== undefined) others.add(other)
         if (!key.startsWith(own)) continue
-        if (!OF_RULES.test(key.slice(own.length)))
-          return ok('prefix', `Tollgate counts under ${own} here.`)
+        if (!OF_RULES.test(key.slice(own.length))) return ok('prefix', `Tollgate counts under ${own} here.`)
         hasRules = true
       }
       cursor = next

@@ -1,13 +1,5 @@
-import {
-  createLimiter,
-  type Inspection,
-  type Rule,
-  type Store,
-  type Subject,
-  type Usage,
-} from '@tollgate/core'
+import type { Inspection, Rule, Subject, Usage } from '@tollgate/core'
 import { internalsOf } from '@tollgate/core/adapter'
-import type { RuleEntry, RuleList, RulesCall, RulesReply } from '@tollgate/core/store'
 import { needPlan } from '../../session/configuration.js'
 import { findPlan, ifNoConfig, type PlanFrom } from '../../session/plan.js'
 import type { Session } from '../../session/session.js'
@@ -45,9 +37,7 @@ export async function see(session: Session, given: Subject): Promise<Seen> {
   }
   needPlan(session, plan)
   // A rule that blocks a customer answers before its limits are asked. So they are asked where no rule blocks.
-  const look = await (blockedBy
-    ? lookBehindBlock(session, subject)
-    : internalsOf(limiter).look(limiter, [subject]))
+  const look = await internalsOf(limiter).look(limiter, [subject], blockedBy !== undefined)
   for await (const rule of limiter.rules())
     if (rule.kind === 'scale' && rule.of === look.decision.plan) rules.push(rule)
   const usage: Usage[] = []
@@ -61,38 +51,4 @@ export async function see(session: Session, given: Subject): Promise<Seen> {
 /** `usageOf` takes no id alone where there are several plans. */
 function withItsPlan(subject: Subject, { decision: { plan } }: Look): Subject {
   return plan === '' || subject.plan !== undefined ? subject : { ...subject, plan }
-}
-
-async function lookBehindBlock({ options, store }: Session, subject: Subject): Promise<Look> {
-  const limiter = createLimiter({ ...options, store: withoutBlocks(store), traffic: false })
-  try {
-    // Until the rules are read once, a limiter knows no override.
-    await limiter.rules()[Symbol.asyncIterator]().next()
-    return await internalsOf(limiter).look(limiter, [subject])
-  } finally {
-    await limiter.close()
-  }
-}
-
-/** The same store, where no rule blocks. What it is asked changes nothing, and it stays open. */
-function withoutBlocks(store: Store): Store {
-  // A store of its own for core, or both would share what is known of the rules.
-  const space = {}
-  const rules = store.rules && { sync: (call: RulesCall) => readWithoutBlocks(store.rules as RuleList, call) }
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === 'space') return space
-      if (name === 'rules') return rules
-      if (name === 'close') return undefined
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-}
-
-async function readWithoutBlocks(rules: RuleList, { known }: RulesCall): Promise<RulesReply> {
-  const reply = await rules.sync({ known, changes: [], restored: [] })
-  const isBlock = ({ text }: RuleEntry): boolean => text.includes('"kind":"block"')
-  // An entry without a text is a rule that was lifted.
-  return { ...reply, entries: reply.entries.map((one) => (isBlock(one) ? { ...one, text: '' } : one)) }
 }

@@ -40,7 +40,7 @@ export function addShow(shell: Shell): void {
         if (!out.isJson) print(out, id, seen)
         return EXIT.done
       }
-      return withSession(context, configuration, show, withPlansOfStore)
+      return withSession(context, configuration, show, { complete: withPlansOfStore })
     },
   )
   withConnection(withSubject(command.option('--plan <name>', "the customer's plan")))

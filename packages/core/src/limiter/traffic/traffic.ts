@@ -17,6 +17,8 @@ import { Sampler } from './sampler.js'
 const TICK_MS = 1000
 /** While nobody looks. */
 const PUT_EVERY_MS = 10_000
+/** A little less than a tick, so that none is left out. Who looks puts, too, and then the next tick does not. */
+const WATCHED_EVERY_MS = 900
 /** Without requests for so long, there is nothing left to tell. */
 const IDLE_MS = 60_000
 const RETRY_AFTER_REFUSAL_MS = 60_000
@@ -138,13 +140,13 @@ export class Traffic {
   }
 
   #putIfDue(nowMs: number): void {
-    const everyMs = nowMs < this.#watchedUntilMs ? TICK_MS / 2 : PUT_EVERY_MS
+    const everyMs = nowMs < this.#watchedUntilMs ? WATCHED_EVERY_MS : PUT_EVERY_MS
     if (nowMs < this.#putMs + everyMs || nowMs < this.#refusedUntilMs) return
-    this.#putMs = nowMs
     void this.put()
   }
 
   async #putNow(): Promise<StoreError | undefined> {
+    this.#putMs = elapsedMs()
     const { board, name, nowMs, synchronous } = this.#options
     const isAll = synchronous || this.#putsAll
     this.#putsAll = false

@@ -5,7 +5,15 @@ import type { Warn } from '../../base/warnings.js'
 import type { LimitDefaults } from '../../plans/limit/limit.js'
 import { OWN_LIMITS } from '../../plans/own-limits.js'
 import type { Plan } from '../../plans/plan.js'
-import { compilePlans, needPlans, type PlanOptions, type Plans, type PlanTerms } from '../../plans/plans.js'
+import {
+  compilePlans,
+  type KnownPlan,
+  knownPlans,
+  needPlans,
+  type PlanOptions,
+  type Plans,
+  type PlanTerms,
+} from '../../plans/plans.js'
 import type { Subject } from '../../plans/subject.js'
 import type { HideId } from '../key.js'
 import { asWritten } from '../subject/address.js'
@@ -69,6 +77,11 @@ export class PlanResolver {
 
   get names(): readonly string[] {
     return [...this.#plans.byName.keys()]
+  }
+
+  /** The same, for people. */
+  get known(): readonly KnownPlan[] {
+    return knownPlans(this.#plans)
   }
 
   /** Whether the id of a subject alone says its plan. */

@@ -44,7 +44,7 @@ export class RedisBoard implements Board {
     const first = await this.#readPart(topic, terms, [since, ''])
     if (first.next === '') return first.notes.slice(0, terms.most)
     const notes = [...first.notes]
-    for (let { next } = first; next !== '' && notes.length < terms.most; ) {
+    for (let { next } = first; next !== '' && notes.length < terms.most;) {
       const part = await this.#readPart(topic, terms, [since, next])
       notes.push(...part.notes)
       next = part.next

@@ -1,0 +1,158 @@
+import { subjectForIp, type Booking, type Limiter, type Subject } from '@tollgate/core'
+import type { ChangeAnswer, ChangeBody, ChangeKind } from './answers.js'
+import type { Operator } from './options.js'
+import { isOfStore } from './reports/reason.js'
+import { problem } from './problem.js'
+
+type Change = (limiter: Limiter, body: ChangeBody, who: Operator) => Promise<ChangeAnswer>
+
+const CHANGES: Readonly<Record<ChangeKind, Change>> = {
+  async block(limiter, body, who) {
+    const rule = await limiter.block(subjectOf(body), { ...endOf(body), ...noteOf(body, who) })
+    return done(`${nameOf(body)} is blocked until ${timeOf(rule.until)}.`)
+  },
+  async unblock(limiter, body, who) {
+    const wasBlocked = await limiter.unblock(subjectOf(body), noteOf(body, who))
+    return wasBlocked ? done(`${nameOf(body)} is not blocked any more.`) : nothing('There was no such block.')
+  },
+  async override(limiter, body, who) {
+    const { factor, limits, toPlan } = body
+    const gift = {
+      ...(factor !== undefined && { factor }),
+      ...(limits !== undefined && { limits }),
+      ...(toPlan !== undefined && { plan: toPlan }),
+    }
+    const rule = await limiter.override(subjectOf(body), { ...gift, ...endOf(body), ...noteOf(body, who) })
+    return done(`${nameOf(body)} has other limits until ${timeOf(rule.until)}.`)
+  },
+  async scale(limiter, body, who) {
+    const { plan = '', factor = Number.NaN } = body
+    const rule = await limiter.scale(plan, factor, { ...endOf(body), ...noteOf(body, who) })
+    return done(`The limits of the plan ${plan} are multiplied by ${factor} until ${timeOf(rule.until)}.`)
+  },
+  async lift(limiter, body, who) {
+    const { lifts, plan, id } = body
+    const of = lifts === 'scale' ? plan : id
+    let isLifted = false
+    const subject = lifts === 'scale' ? undefined : subjectOf(body)
+    for await (const rule of limiter.rules(subject === undefined ? {} : { of: subject })) {
+      if (rule.kind === lifts && rule.level === undefined && isOf(rule.of, of, body))
+        isLifted = (await rule.lift(noteOf(body, who))) || isLifted
+    }
+    return isLifted ? done('The rule was lifted.') : nothing('There is no such rule any more.')
+  },
+  async topUp(limiter, body) {
+    const { limit = '', units = Number.NaN, key = '' } = body
+    const booking = await limiter.topUp(withPlan(body), { limit, units, key, ...endOf(body) })
+    return booked(booking, `${nameOf(body)} was given ${units} units beside the quota of ${limit}.`)
+  },
+  async renew(limiter, body) {
+    const { limit = '', key = '' } = body
+    const booking = await limiter.renew(withPlan(body), { limit, key })
+    return booked(booking, `The limit ${limit} of ${nameOf(body)} begins afresh.`)
+  },
+  async reset(limiter, body) {
+    const wasUsed = await limiter.reset(withPlan(body))
+    return wasUsed
+      ? done(`What ${nameOf(body)} has used is forgotten.`)
+      : nothing('There was nothing to forget.')
+  },
+  async forgetPlan(limiter, body) {
+    await limiter.forgetPlan(withPlan(body), { everywhere: true })
+    return done(`The next request of ${nameOf(body)} in each process asks for its plan.`)
+  },
+}
+
+const TYPES: Readonly<Record<keyof ChangeBody, string>> = {
+  ...{ kind: 'string', id: 'string', isAddress: 'boolean', isPrefix: 'boolean', plan: 'string' },
+  ...{ for: 'string', until: 'string', reason: 'string', factor: 'number', toPlan: 'string' },
+  ...{ lifts: 'string', limit: 'string', units: 'number', key: 'string', limits: 'object' },
+}
+
+/** @returns the body of a change, or why it is none */
+export function readChange(text: string): ChangeBody | Response {
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch {
+    return problem(400, 'The body is not JSON.')
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    return problem(400, 'The body is not an object.')
+  for (const [name, value] of Object.entries(given)) {
+    const expected = Object.hasOwn(TYPES, name) ? TYPES[name as keyof ChangeBody] : undefined
+    if (expected === undefined) return problem(400, `${name}: there is no such field.`)
+    // Limits are `unlimited`, or a list of texts.
+    const fits = name === 'limits' ? isLimits(value) : typeof value === expected
+    if (!fits) return problem(400, `${name}: it is no ${expected}.`)
+  }
+  const { kind, id, lifts } = given as ChangeBody
+  if (!Object.hasOwn(CHANGES, kind ?? ''))
+    return problem(400, `kind: write ${Object.keys(CHANGES).join(', ')}.`)
+  const isOfPlan = kind === 'scale' || (kind === 'lift' && lifts === 'scale')
+  if (!isOfPlan && !id) return problem(400, 'id: it is missing.')
+  return given as ChangeBody
+}
+
+function isLimits(given: unknown): boolean {
+  return given === 'unlimited' || (Array.isArray(given) && given.every((one) => typeof one === 'string'))
+}
+
+/** Makes a change. What the limiter refuses is answered with its own words. */
+export async function change(limiter: Limiter, body: ChangeBody, who: Operator): Promise<Response> {
+  try {
+    return Response.json(await CHANGES[body.kind](limiter, body, who))
+  } catch (error) {
+    if (isOfStore(error))
+      return problem(503, 'The store does not answer. It may have got the change: look before you repeat it.')
+    const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+    if (typeof code === 'string' && code.startsWith('ERR_TOLLGATE_'))
+      return problem(400, `${String(message)}.`)
+    throw error
+  }
+}
+
+/** As the calls for rules take it: a text with a `*` at its end is the beginning of ids. */
+function subjectOf({ id = '', isAddress, isPrefix }: ChangeBody): Subject | string {
+  if (isPrefix) return `${id}*`
+  return isAddress ? subjectForIp(id) : { id }
+}
+
+function withPlan({ id = '', isAddress, plan }: ChangeBody): Subject {
+  const subject = isAddress ? subjectForIp(id) : { id }
+  return plan === undefined ? subject : { ...subject, plan }
+}
+
+/** Rules for one subject can also be those about a beginning of its id: they stay. */
+function isOf(ruleOf: string, of: string | undefined, { lifts, isPrefix }: ChangeBody): boolean {
+  if (lifts === 'scale' || isPrefix) return ruleOf === (isPrefix ? `${of}*` : of)
+  return !ruleOf.endsWith('*') || ruleOf === of
+}
+
+function endOf({ for: length, until }: ChangeBody): { readonly for?: string; readonly until?: string } {
+  return { ...(length !== undefined && { for: length }), ...(until !== undefined && { until }) }
+}
+
+function noteOf({ reason }: ChangeBody, { by }: Operator): { readonly by: string; readonly reason?: string } {
+  return { by, ...(reason !== undefined && reason !== '' && { reason }) }
+}
+
+function nameOf({ id = '', isPrefix }: ChangeBody): string {
+  return isPrefix ? `Whoever begins with ${id}` : id
+}
+
+function timeOf(date: Date): string {
+  return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}
+
+function done(says: string): ChangeAnswer {
+  return { done: true, says }
+}
+
+function nothing(says: string): ChangeAnswer {
+  return { done: false, says }
+}
+
+function booked({ isRepeated }: Booking, says: string): ChangeAnswer {
+  return isRepeated ? nothing('This key was booked before, so nothing was changed now.') : done(says)
+}

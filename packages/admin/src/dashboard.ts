@@ -1,0 +1,180 @@
+import { internalsOf } from '@tollgate/core/adapter'
+import type { Limiter } from '@tollgate/core'
+import { Access, type Asking } from './access/access.js'
+import { crossSiteProblem } from './access/same-site.js'
+import type { SessionAnswer } from './answers.js'
+import { change, readChange } from './changes.js'
+import { Live } from './live.js'
+import { originsOf, type DashboardOptions, type Operator } from './options.js'
+import { pageResponse } from './page.js'
+import { problem } from './problem.js'
+import { plansOf, plansReport } from './reports/plans.js'
+import { isOfStore, reasonOf } from './reports/reason.js'
+import { refusalsReport } from './reports/refusals.js'
+import { rulesReport } from './reports/rules.js'
+import { SubjectReports } from './reports/subject.js'
+import { stream } from './stream.js'
+
+/** What every response says: it is for one operator, and no other page may hold it. */
+const ALWAYS = {
+  'Cache-Control': 'no-store, no-transform',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+}
+
+/** The last hour is read so often at most, in ms. */
+const REFUSALS_MS = 10_000
+const LONGEST_BODY = 16_384
+/** More streams than people look with. */
+const MOST_STREAMS = 100
+
+type Read = (url: URL, operator: Operator) => Promise<unknown>
+
+/** A dashboard of one limiter, for any host: a request in, a response out. */
+export class Dashboard<Req> {
+  readonly access: Access<Req>
+  readonly #limiter: Limiter
+  readonly #origins: readonly string[]
+  readonly #readOnly: boolean
+  readonly #live: Live
+  readonly #subjects: SubjectReports
+  readonly #reads: ReadonlyMap<string, Read>
+  #refusals: { readonly atMs: number; readonly report: ReturnType<typeof refusalsReport> } | undefined
+
+  constructor(limiter: Limiter, { authorize, readOnly = false, origin }: DashboardOptions<Req>) {
+    this.access = new Access(limiter, authorize)
+    this.#limiter = limiter
+    this.#origins = originsOf(origin)
+    this.#readOnly = readOnly
+    this.#live = new Live(limiter)
+    this.#subjects = new SubjectReports(limiter, this.#live)
+    this.#reads = new Map<string, Read>([
+      ['/api/session', async (_, { by }) => this.#session(by)],
+      ['/api/overview', () => this.#live.overview()],
+      ['/api/refusals', () => this.#lastHour()],
+      ['/api/rules', () => rulesReport(limiter)],
+      ['/api/plans', () => this.#live.overview().then(() => plansReport(limiter, this.#live.view))],
+      ['/api/subject', ({ searchParams }) => this.#subject(searchParams)],
+    ])
+  }
+
+  /**
+   * Answers a request. Never rejects.
+   *
+   * @param path behind where the dashboard is mounted, with a slash first; empty for the mount itself without a slash
+   */
+  async answer(request: Request, path: string, asking: Asking<Req>): Promise<Response> {
+    let response: Response
+    try {
+      response = await this.#answer(request, path, asking)
+    } catch (error) {
+      response = isOfStore(error)
+        ? problem(503, reasonOf(error), { 'Retry-After': '1' })
+        : problem(500, 'The dashboard failed.')
+    }
+    for (const [name, value] of Object.entries(ALWAYS))
+      if (!response.headers.has(name)) response.headers.set(name, value)
+    return response
+  }
+
+  async #answer(request: Request, path: string, asking: Asking<Req>): Promise<Response> {
+    const { method } = request
+    if (path === '/api/changes')
+      return method === 'POST' ? this.#change(request, asking) : wrongMethod(this.#readOnly ? '' : 'POST')
+    if (method !== 'GET' && method !== 'HEAD') return wrongMethod('GET, HEAD')
+    const page = `${asking.base}/`
+    // The page asks relative to its own address.
+    if (path === '') return redirect(page + new URL(request.url).search)
+    if (path === '/') {
+      const cookie = this.access.local?.exchange(request, asking.peer, page)
+      if (cookie !== undefined) return redirect(page, { 'Set-Cookie': cookie })
+    }
+    const operator = await this.access.operatorOf(request, asking, 'read')
+    if (!operator) return this.#refusal()
+    if (path === '/') return pageResponse()
+    if (path === '/api/live') return this.#follow(request, asking)
+    const read = this.#reads.get(path)
+    if (!read) return problem(404, 'There is no such page.')
+    const answer = await read(new URL(request.url), operator)
+    return answer instanceof Response ? answer : Response.json(answer)
+  }
+
+  #refusal(): Response {
+    const { local } = this.access
+    if (!local) return problem(403, 'You may not look at this.')
+    const remedy = 'give the option authorize, which says who may look'
+    return problem(
+      403,
+      local.token === undefined
+        ? `The link was used already. Start the process again for a new one, or ${remedy}.`
+        : `Open the link with the token, on the machine itself, or ${remedy}.`,
+    )
+  }
+
+  #session(by: string): SessionAnswer {
+    const { name } = internalsOf(this.#limiter)
+    return {
+      ...(name !== undefined && { name }),
+      by,
+      readOnly: this.#readOnly,
+      plans: plansOf(this.#limiter),
+    }
+  }
+
+  #lastHour(): ReturnType<typeof refusalsReport> {
+    const known = this.#refusals
+    if (known && performance.now() < known.atMs + REFUSALS_MS) return known.report
+    const report = refusalsReport(this.#limiter)
+    this.#refusals = { atMs: performance.now(), report }
+    report.catch(() => (this.#refusals = undefined))
+    return report
+  }
+
+  async #subject(asked: URLSearchParams): Promise<unknown> {
+    const id = asked.get('id')
+    if (!id) return problem(400, 'id: it is missing.')
+    const about = { id, isAddress: asked.get('ip') === '1', plan: asked.get('plan') ?? undefined }
+    try {
+      return await this.#subjects.report(about)
+    } catch (error) {
+      const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+      if (isOfStore(error) || typeof code !== 'string') throw error
+      return problem(400, `${String(message)}.`)
+    }
+  }
+
+  #follow(request: Request, asking: Asking<Req>): Response {
+    if (this.#live.followers >= MOST_STREAMS) return problem(503, 'Too many pages follow live figures.')
+    const mayLook = async (): Promise<boolean> =>
+      (await this.access.operatorOf(request, asking, 'read')) !== undefined
+    return stream(this.#live, mayLook)
+  }
+
+  async #change(request: Request, asking: Asking<Req>): Promise<Response> {
+    if (this.#readOnly) return wrongMethod('', 'This dashboard is read-only.')
+    const foreign = crossSiteProblem(request, this.#origins)
+    if (foreign) return foreign
+    if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? ''))
+      return problem(415, 'The body has to be JSON.')
+    const text = await request.text()
+    if (text.length > LONGEST_BODY) return problem(413, 'The body is too long.')
+    const body = readChange(text)
+    if (body instanceof Response) return body
+    const operator = await this.access.operatorOf(request, asking, body.kind)
+    if (!operator) return this.access.local ? this.#refusal() : problem(403, 'You may not change this.')
+    const response = await change(this.#limiter, body, operator)
+    this.#subjects.forget()
+    return response
+  }
+}
+
+function wrongMethod(allow: string, detail = 'There is no such method here.'): Response {
+  return problem(405, detail, { Allow: allow })
+}
+
+function redirect(to: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(null, { status: 302, headers: { ...headers, Location: to } })
+}

@@ -1,0 +1,41 @@
+import type { Limiter } from '@tollgate/core'
+import { atCaller } from '@tollgate/core/adapter'
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { Dashboard } from './dashboard.js'
+import { answerNode } from './node-bridge.js'
+import { checkOptions, type DashboardOptions } from './options.js'
+
+export type { Authorize, DashboardAction, DashboardOptions, Operator } from './options.js'
+
+/** What `dashboard` returns: a plugin, to register with a prefix. */
+export type DashboardPlugin = FastifyPluginCallback & {
+  /** As in DashboardHandler. */
+  readonly token: string | undefined
+}
+
+/**
+ * As `dashboard` of '@tollgate/admin', as a plugin for Fastify 5.
+ *
+ * @throws {ConfigError} when an option is wrong
+ * @example
+ * app.register(dashboard(limiter, { authorize: (request) => request.user?.isAdmin && { by: request.user.name } }), { prefix: '/_tollgate' })
+ */
+export function dashboard(limiter: Limiter, options: DashboardOptions<FastifyRequest> = {}): DashboardPlugin {
+  atCaller(dashboard, () => checkOptions(limiter, options))
+  const made = new Dashboard<FastifyRequest>(limiter, options)
+  const plugin: FastifyPluginCallback = (app, _, done) => {
+    // The body is read by the dashboard itself, whatever the application's parsers would make of it.
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
+    const base = app.prefix.replace(/\/+$/, '')
+    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      reply.hijack()
+      const url = request.url.slice(base.length)
+      await answerNode(made, [request.raw, reply.raw], { host: request, base, url })
+    }
+    app.all('/', handler)
+    app.all('/*', handler)
+    done()
+  }
+  return Object.defineProperty(plugin, 'token', { get: () => made.access.local?.token }) as DashboardPlugin
+}
