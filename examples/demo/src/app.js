@@ -16,8 +16,9 @@ export function plans(minuteMs) {
 /**
  * @param limiter from createLimiter, made outside so that the demo can hear its events and close it
  * @param tenants `{ id, plan }` by API key: in an app of your own a look-up in your database
+ * @param dashboard handlers for the dashboard, in their order
  */
-export function createApp({ limiter, tenants, trustProxy = false }) {
+export function createApp({ limiter, tenants, trustProxy = false, dashboard = [] }) {
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', trustProxy)
@@ -27,6 +28,9 @@ export function createApp({ limiter, tenants, trustProxy = false }) {
   })
   // Above the limiter: health checks count against nobody.
   app.get('/health', (_req, res) => res.json({ ok: true }))
+
+  // Above it, too: operators are no customers.
+  if (dashboard.length > 0) app.use('/_tollgate', ...dashboard)
 
   const limit = rateLimit({
     limiter,

@@ -1,16 +1,17 @@
 // npm start: an API that sells three plans, real traffic against it, and who got through.
 import { createLimiter, redisStore } from '@tollgate/express'
 import { Redis } from 'ioredis'
+import { createAdmin } from './admin.js'
 import { createApp, createFixedWindowApp, plans } from './app.js'
 import { findFaults } from './check.js'
 import { Screen } from './screen.js'
 import { close, listen, urlOf } from './server.js'
 import { announce, conclude, explain, introduce, moments, tryIt } from './story.js'
 import { Tenant } from './tenant.js'
-import { createTenants, drive } from './traffic.js'
+import { createTenants, drive, goOn } from './traffic.js'
 
 const minuteMs = 8000
-const { HOST: host = '127.0.0.1', PORT, REDIS_URL, TRUST_PROXY, TOLLGATE_DEMO_TRAFFIC } = process.env
+const { HOST: host = '127.0.0.1', PORT, REDIS_URL, TRUST_PROXY, TOLLGATE_DEMO_TRAFFIC, ADMIN_PASSWORD } = process.env
 const isOnce = process.argv.includes('--once')
 const screen = new Screen()
 const tenants = new Map(
@@ -31,7 +32,9 @@ const limiter = createLimiter({
   // The clients of the demo live in the same process: while they work, an answer of Redis waits to be read.
   deadlineMs: 1000,
 })
-const app = createApp({ limiter, tenants, trustProxy: Number(TRUST_PROXY ?? 0) })
+const { guard, admin } = createAdmin(limiter, ADMIN_PASSWORD)
+const dashboard = guard ? [guard, admin] : [admin]
+const app = createApp({ limiter, tenants, trustProxy: Number(TRUST_PROXY ?? 0), dashboard })
 let undecided = 0
 const api = await start()
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -43,13 +46,14 @@ const url = urlOf(api)
 const store = redis ? `Redis (${redis.options.host}:${redis.options.port})` : "this process's memory"
 screen.say(...introduce({ url, minuteMs, store }))
 await greetStore()
-if (!isOnce) screen.say(...tryIt({ url, minuteMs }))
+if (!isOnce) screen.say(...tryIt({ url, minuteMs, token: admin.token }))
 const isRight = TOLLGATE_DEMO_TRAFFIC === 'off' || (await showTraffic())
 if (isOnce) {
   await stop()
   process.exitCode = isRight ? 0 : 1
 } else {
-  screen.say('', `The API stays up at ${url} for the curl lines. Ctrl-C stops it.`)
+  screen.say('', `The API stays up at ${url} for the curl lines and the dashboard. Ctrl-C stops it.`)
+  if (TOLLGATE_DEMO_TRAFFIC !== 'off') await goOn(url, tenants)
 }
 
 async function start() {

@@ -11,7 +11,8 @@ export function introduce({ url, minuteMs, store }) {
   ]
 }
 
-export function tryIt({ url, minuteMs }) {
+export function tryIt({ url, minuteMs, token }) {
+  const link = token ? `${url}_tollgate/?token=${token}` : `${url}_tollgate/`
   return [
     '',
     'Try it from another terminal:',
@@ -21,6 +22,8 @@ export function tryIt({ url, minuteMs }) {
     `      two reports of 60 units each: the second is denied, for ${minuteMs / 1000} real seconds`,
     `  curl -i ${url}`,
     '      no key: counted by address, on the free plan (demo-starter is there too)',
+    `  ${link}`,
+    token ? '      the dashboard, for one browser on this machine' : '      the dashboard, with the password',
   ]
 }
 

@@ -90,3 +90,21 @@ async function rushIn(pro, minuteMs, until) {
   await pro.steady(100, minuteMs)
   return { pro: { burst, limitedAtHalf } }
 }
+
+/** Customers who go on after that, so that the dashboard has something to show. They stop by themselves. */
+const CUSTOMERS = [
+  ['acme', 'free', 9],
+  ['initech', 'free', 15],
+  ['globex', 'starter', 20],
+  ['hooli', 'pro', 40],
+]
+const GO_ON_MS = 600_000
+
+/** @param tenants the customers of the API, by key */
+export async function goOn(url, tenants) {
+  for (const [id, plan] of CUSTOMERS) tenants.set(`demo-${id}`, { id, plan })
+  const all = CUSTOMERS.map(([id, , perSecond]) =>
+    new Tenant({ name: id, url, key: `demo-${id}` }).steady(perSecond, GO_ON_MS),
+  )
+  await Promise.all(all)
+}

@@ -1,6 +1,88 @@
-import { writeFileSync, existsSync } from 'node:fs'
-if (!existsSync('src/page.generated.ts'))
-  writeFileSync(
-    'src/page.generated.ts',
-    "export const PAGE = ''\nexport const SCRIPT_HASHES: readonly string[] = ['sha256-x']\nexport const STYLE_HASHES: readonly string[] = []\n",
-  )
+// Builds the page into src/page.generated.ts: one document that asks for nothing else, and the hashes that its policy needs.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { rolldown } from 'rolldown'
+
+const MOST_BYTES = 120_000
+
+const packageFolder = join(import.meta.dirname, '..')
+const page = join(packageFolder, 'page')
+const require = createRequire(import.meta.url)
+/** The fonts are the playground's. */
+const ofPlayground = createRequire(join(packageFolder, '../playground/package.json'))
+const FONT = '@fontsource-variable/schibsted-grotesk/files/schibsted-grotesk-latin-wght-normal.woff2'
+
+function fontFace(name, file, extra = '') {
+  const data = readFileSync(file).toString('base64')
+  const source = `url(data:font/woff2;base64,${data})format("woff2")`
+  return `@font-face{font-family:"${name}";font-weight:400 900;font-display:swap;${extra}src:${source}}`
+}
+
+/**
+ * The font's tabular figures come with marks as wide as a figure: `1 , 200`. So marks come from a cut of it without them, made by `pyftsubset
+ * schibsted-grotesk-latin-wght-normal.woff2 --unicodes=25,2C,2E,3A,3B --layout-features= --flavor=woff2 --no-hinting`.
+ */
+function fontFaces() {
+  const marks = fontFace('marks', join(page, 'marks.woff2'), 'unicode-range:U+25,U+2C,U+2E,U+3A-3B;')
+  return fontFace('text', ofPlayground.resolve(FONT)) + marks
+}
+
+function shorten(css) {
+  return css
+    .replace(/\/\*.*?\*\//gs, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,>]) ?/g, '$1')
+    .replace(/: /g, ':')
+    .replaceAll(';}', '}')
+    .trim()
+}
+
+function styleText() {
+  const folder = join(page, 'style')
+  const own = readdirSync(folder)
+    .toSorted()
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+  const ofCharts = readFileSync(require.resolve('uplot/dist/uPlot.min.css'), 'utf8')
+  return fontFaces() + shorten([ofCharts, ...own].join('\n'))
+}
+
+async function scriptText() {
+  const bundled = await rolldown({
+    input: { page: join(page, 'main.tsx') },
+    platform: 'browser',
+    tsconfig: join(page, 'tsconfig.json'),
+    onLog: (_, { message }) => {
+      throw new Error(message)
+    },
+  })
+  const { output } = await bundled.generate({ format: 'iife', minify: true, comments: false })
+  await bundled.close()
+  // Nothing in the script may look like its end.
+  return output[0].code.trim().replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--')
+}
+
+function hashOf(text) {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`
+}
+
+const style = styleText()
+const script = await scriptText()
+const html = readFileSync(join(page, 'page.html'), 'utf8')
+  .replace(/\s*\n\s*/g, ' ')
+  .replace('<style></style>', () => `<style>${style}</style>`)
+  .replace('<script></script>', () => `<script>${script}</script>`)
+
+const bytes = gzipSync(html, { level: 9 }).length
+console.log(`The page is ${html.length} characters, ${bytes} bytes gzipped.`)
+if (bytes > MOST_BYTES) throw new Error(`The page is larger than ${MOST_BYTES} bytes gzipped`)
+
+const lines = [
+  '// Made by scripts/build-page.mjs from page/. Do not edit.',
+  `export const PAGE: string = ${JSON.stringify(html)}`,
+  `export const SCRIPT_HASHES: readonly string[] = [${JSON.stringify(hashOf(script))}]`,
+  `export const STYLE_HASHES: readonly string[] = [${JSON.stringify(hashOf(style))}]`,
+]
+writeFileSync(join(packageFolder, 'src/page.generated.ts'), `${lines.join('\n')}\n`)

@@ -214,8 +214,8 @@ export interface PlansAnswer {
 }
 
 /**
- * The body of `POST api/changes`. Exactly one of `for` (`'1h'`) and `until` where an end is needed: block, override, scale, and for a top-up
- * that ends before its window does.
+ * The body of `POST api/changes`. One of `for` (`'1h'`) and `until` for block, override and scale. A top-up without them ends with the
+ * window of its limit.
  */
 export interface ChangeBody {
   readonly kind: ChangeKind

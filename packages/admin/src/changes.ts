@@ -1,10 +1,17 @@
+import { internalsOf } from '@tollgate/core/adapter'
 import { subjectForIp, type Booking, type Limiter, type Subject } from '@tollgate/core'
 import type { ChangeAnswer, ChangeBody, ChangeKind } from './answers.js'
 import type { Operator } from './options.js'
 import { isOfStore } from './reports/reason.js'
-import { problem } from './problem.js'
+import type { Asked, Found } from './reports/subject.js'
+import { problem } from './responses.js'
 
-type Change = (limiter: Limiter, body: ChangeBody, who: Operator) => Promise<ChangeAnswer>
+/** Who makes a change, and what is known of whom it is about. */
+interface Changing extends Operator {
+  readonly planOf: (asked: Asked) => Promise<Found>
+}
+
+type Change = (limiter: Limiter, body: ChangeBody, changing: Changing) => Promise<ChangeAnswer>
 
 const CHANGES: Readonly<Record<ChangeKind, Change>> = {
   async block(limiter, body, who) {
@@ -41,14 +48,17 @@ const CHANGES: Readonly<Record<ChangeKind, Change>> = {
     }
     return isLifted ? done('The rule was lifted.') : nothing('There is no such rule any more.')
   },
-  async topUp(limiter, body) {
+  async topUp(limiter, body, { planOf }) {
     const { limit = '', units = Number.NaN, key = '' } = body
-    const booking = await limiter.topUp(withPlan(body), { limit, units, key, ...endOf(body) })
+    const subject = await withItsPlan(body, planOf)
+    const isOpen = body.for === undefined && body.until === undefined
+    const end = isOpen ? await windowEndOf(limiter, subject, limit) : endOf(body)
+    const booking = await limiter.topUp(subject, { limit, units, key, ...end })
     return booked(booking, `${nameOf(body)} was given ${units} units beside the quota of ${limit}.`)
   },
-  async renew(limiter, body) {
+  async renew(limiter, body, { planOf }) {
     const { limit = '', key = '' } = body
-    const booking = await limiter.renew(withPlan(body), { limit, key })
+    const booking = await limiter.renew(await withItsPlan(body, planOf), { limit, key })
     return booked(booking, `The limit ${limit} of ${nameOf(body)} begins afresh.`)
   },
   async reset(limiter, body) {
@@ -99,9 +109,9 @@ function isLimits(given: unknown): boolean {
 }
 
 /** Makes a change. What the limiter refuses is answered with its own words. */
-export async function change(limiter: Limiter, body: ChangeBody, who: Operator): Promise<Response> {
+export async function change(limiter: Limiter, body: ChangeBody, changing: Changing): Promise<Response> {
   try {
-    return Response.json(await CHANGES[body.kind](limiter, body, who))
+    return Response.json(await CHANGES[body.kind](limiter, body, changing))
   } catch (error) {
     if (isOfStore(error))
       return problem(503, 'The store does not answer. It may have got the change: look before you repeat it.')
@@ -121,6 +131,27 @@ function subjectOf({ id = '', isAddress, isPrefix }: ChangeBody): Subject | stri
 function withPlan({ id = '', isAddress, plan }: ChangeBody): Subject {
   const subject = isAddress ? subjectForIp(id) : { id }
   return plan === undefined ? subject : { ...subject, plan }
+}
+
+/** On another plan, units would be those of another limit. Where nobody says the plan, the limiter refuses an id alone. */
+async function withItsPlan(body: ChangeBody, planOf: Changing['planOf']): Promise<Subject | string> {
+  const { id = '', isAddress = false } = body
+  const { plan, planFrom } = await planOf({ id, isAddress, plan: body.plan })
+  if (plan !== undefined) return withPlan({ ...body, ...(planFrom !== 'application' && { plan }) })
+  return isAddress ? withPlan(body) : id
+}
+
+/** The end of its window of now, or the length of one that would begin now. */
+async function windowEndOf(
+  limiter: Limiter,
+  subject: Subject | string,
+  name: string,
+): Promise<{ readonly until: Date } | { readonly for: number }> {
+  const { running } = await limiter.usageOf(subject, { limit: name })
+  if (running) return { until: running.until }
+  const about = typeof subject === 'string' ? { id: subject } : subject
+  const { limits } = await internalsOf(limiter).look(limiter, [about], true)
+  return { for: limits.find((limit) => limit.name === name)?.windowMs ?? 0 }
 }
 
 /** Rules for one subject can also be those about a beginning of its id: they stay. */

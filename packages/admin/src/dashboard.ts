@@ -6,24 +6,13 @@ import type { SessionAnswer } from './answers.js'
 import { change, readChange } from './changes.js'
 import { Live } from './live.js'
 import { originsOf, type DashboardOptions, type Operator } from './options.js'
-import { pageResponse } from './page.js'
-import { problem } from './problem.js'
 import { plansOf, plansReport } from './reports/plans.js'
 import { isOfStore, reasonOf } from './reports/reason.js'
 import { refusalsReport } from './reports/refusals.js'
 import { rulesReport } from './reports/rules.js'
 import { SubjectReports } from './reports/subject.js'
+import { pageResponse, problem, redirect, secured, wrongMethod } from './responses.js'
 import { stream } from './stream.js'
-
-/** What every response says: it is for one operator, and no other page may hold it. */
-const ALWAYS = {
-  'Cache-Control': 'no-store, no-transform',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-}
 
 /** The last hour is read so often at most, in ms. */
 const REFUSALS_MS = 10_000
@@ -75,9 +64,7 @@ export class Dashboard<Req> {
         ? problem(503, reasonOf(error), { 'Retry-After': '1' })
         : problem(500, 'The dashboard failed.')
     }
-    for (const [name, value] of Object.entries(ALWAYS))
-      if (!response.headers.has(name)) response.headers.set(name, value)
-    return response
+    return secured(response)
   }
 
   async #answer(request: Request, path: string, asking: Asking<Req>): Promise<Response> {
@@ -165,16 +152,11 @@ export class Dashboard<Req> {
     if (body instanceof Response) return body
     const operator = await this.access.operatorOf(request, asking, body.kind)
     if (!operator) return this.access.local ? this.#refusal() : problem(403, 'You may not change this.')
-    const response = await change(this.#limiter, body, operator)
+    const response = await change(this.#limiter, body, {
+      ...operator,
+      planOf: (asked) => this.#subjects.planOf(asked),
+    })
     this.#subjects.forget()
     return response
   }
-}
-
-function wrongMethod(allow: string, detail = 'There is no such method here.'): Response {
-  return problem(405, detail, { Allow: allow })
-}
-
-function redirect(to: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(null, { status: 302, headers: { ...headers, Location: to } })
 }

@@ -2,7 +2,7 @@ import { ConfigError, type Limiter } from '@tollgate/core'
 import { atCaller } from '@tollgate/core/adapter'
 import { Dashboard } from './dashboard.js'
 import { behind, checkOptions, type MountedOptions } from './options.js'
-import { problem } from './problem.js'
+import { problem } from './responses.js'
 
 export type { Authorize, DashboardAction, MountedOptions, Operator } from './options.js'
 

@@ -28,7 +28,7 @@ export function stream(live: Live, mayLook: () => Promise<boolean>): Response {
       asking = setInterval(async () => {
         if (await mayLook()) return
         end()
-        controller.enqueue(encoder.encode('event: denied\ndata: {}\n\n'))
+        controller.enqueue(encoder.encode('event: denied\ndata: You may not look at this any more.\n\n'))
         controller.close()
       }, ASK_AGAIN_MS)
       asking.unref()

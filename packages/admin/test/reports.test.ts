@@ -1,7 +1,10 @@
 // What the routes say of real limiters, in memory and on a real Redis, also while that is silent.
 import { createLimiter, memoryStore, redisStore, type Limiter, type LimiterOptions } from '@tollgate/core'
 import { startRedis, testPrefix, testRedisUrl, type RedisServer } from '@tollgate/testing'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Redis } from 'ioredis'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type {
   ChangeBody,
   OverviewAnswer,
@@ -36,6 +39,21 @@ const PLANS: LimiterOptions = {
   defaultPlan: 'free',
 }
 
+const schema = JSON.parse(
+  readFileSync(join(__dirname, '../../../docs/reference/dashboard.schema.json'), 'utf8'),
+) as object
+const ajv = new Ajv2020({ strict: true, validateFormats: false, allowUnionTypes: true }).addSchema(
+  schema,
+  'all',
+)
+
+/** Whether an answer is as the published schema has it. */
+function checkSchema(route: string, body: unknown): void {
+  const valid = ajv.getSchema(`all#/$defs/${route}`)
+  if (!valid) throw new Error(`The schema has no ${route}`)
+  if (!valid(body)) throw new Error(`${route} is not as in its schema: ${ajv.errorsText(valid.errors)}`)
+}
+
 interface Asking {
   readonly limiter: Limiter
   get<T>(path: string): Promise<T>
@@ -49,6 +67,8 @@ function asking(options: LimiterOptions): Asking {
   const read = async <T>(request: Request): Promise<T> => {
     const response = await answer(request)
     const body = (await response.json()) as T
+    const route = /api\/(\w+)/.exec(request.url)?.[1] ?? ''
+    checkSchema(response.ok ? route.replace('changes', 'change') : 'problem', body)
     if (!response.ok) throw new Error(`${response.status} ${JSON.stringify(body)}`)
     return body
   }
@@ -56,10 +76,12 @@ function asking(options: LimiterOptions): Asking {
   return {
     limiter,
     get: (path) => read(new Request(`http://admin.test/api/${path}`)),
-    change: (body) =>
-      read(
+    change(body) {
+      checkSchema('changeBody', body)
+      return read(
         new Request('http://admin.test/api/changes', { method: 'POST', headers, body: JSON.stringify(body) }),
-      ),
+      )
+    },
   }
 }
 
@@ -163,10 +185,25 @@ describe.each(Object.entries(STORES))('%s', (_, store) => {
     expect(await get('subject?id=acme&plan=pro')).toMatchObject({
       limits: [{}, { used: 40, remaining: 1460, toppedUp: 500 }, {}],
     })
+    // Without an end, it lasts as long as the window.
+    expect(await change({ kind: 'topUp', ...about, units: 7, key: 'gift' })).toMatchObject({ done: true })
+    expect(await get('subject?id=acme&plan=pro')).toMatchObject({ limits: [{}, { toppedUp: 507 }, {}] })
+    const unused = { kind: 'topUp', id: 'globex', plan: 'paid', limit: 'day', units: 3, key: 'gift' } as const
+    expect([await change(unused), await change(unused)]).toMatchObject([{ done: true }, { done: false }])
     expect(await change({ kind: 'renew', ...about, key: 'invoice-1' })).toMatchObject({ done: true })
     expect(await get('subject?id=acme&plan=pro')).toMatchObject({ limits: [{ used: 40 }, { used: 0 }, {}] })
     expect(await change({ kind: 'reset', id: 'acme' })).toMatchObject({ done: true })
     expect(await get('subject?id=acme&plan=pro')).toMatchObject({ limits: [{ used: 0 }, { used: 0 }, {}] })
+  })
+
+  test('a booking without a plan is on the one that its requests had, and refused where nobody knows it', async () => {
+    const { limiter, get, change } = make()
+    await limiter.consume({ id: 'acme', plan: 'pro' })
+    await limiter.override('acme', { factor: 2, for: '1h' })
+    const gift = { kind: 'topUp', id: 'acme', limit: 'month', units: 7, key: 'gift' } as const
+    expect(await change(gift)).toMatchObject({ done: true })
+    expect(await get('subject?id=acme')).toMatchObject({ limits: [{}, { toppedUp: 7 }, {}] })
+    await expect(change({ ...gift, id: 'globex' })).rejects.toThrow(/^400 .*plan/)
   })
 
   test('rules of a beginning of ids, and of the same text as an id, are told apart', async () => {

@@ -6,6 +6,10 @@ import * as storeFace from '@tollgate/core/store'
 import * as kit from '@tollgate/core/testing'
 import * as contract from '@tollgate/store-contract'
 import Fastify, { type FastifyPluginAsync } from 'fastify'
+import * as adminFastify from '../../admin/src/fastify.ts'
+import * as adminFetch from '../../admin/src/fetch.ts'
+import * as admin from '../../admin/src/index.ts'
+import * as adminKoa from '../../admin/src/koa.ts'
 import * as express from '../../express/src/index.ts'
 import * as fastify from '../../fastify/src/index.ts'
 import * as koa from '../../koa/src/index.ts'
@@ -100,6 +104,18 @@ const FACES: readonly [face: string, exported: object, calls: Calls][] = [
     forHono,
     { tollgateStore: forHono.tollgateStore, TollgateStore: (wrong) => new forHono.TollgateStore(wrong) },
   ],
+  ['@tollgate/admin', admin, { dashboard: (wrong) => admin.dashboard(limiter, wrong as never) }],
+  [
+    '@tollgate/admin/fastify',
+    adminFastify,
+    { dashboard: (wrong) => adminFastify.dashboard(limiter, wrong as never) },
+  ],
+  ['@tollgate/admin/koa', adminKoa, { dashboard: (wrong) => adminKoa.dashboard(limiter, wrong as never) }],
+  [
+    '@tollgate/admin/fetch',
+    adminFetch,
+    { dashboard: (wrong) => adminFetch.dashboard(limiter, wrong as never) },
+  ],
   ['@tollgate/stores/fastify-rate-limit', forFastify, { tollgateStore: forFastify.tollgateStore }],
   [
     '@tollgate/stores/nestjs-throttler',
@@ -133,6 +149,7 @@ const OTHERS = [
     'unsupportedBy',
   ],
   ...['billedSet', 'expectRemaining', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],
+  ...['areIdsHashed', 'needOptions'],
 ]
 
 const clock = kit.testClock()

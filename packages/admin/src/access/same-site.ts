@@ -1,4 +1,4 @@
-import { problem } from '../problem.js'
+import { problem } from '../responses.js'
 
 /** Only scripts of the page send it. A form cannot, and a script of another origin would have to ask first. */
 const OWN_HEADER = 'x-tollgate'

@@ -22,7 +22,8 @@ interface Logs extends Pick<SubjectAnswer, 'denials' | 'denialsFrom' | 'history'
   readonly plan: Promise<Found>
 }
 
-type Found = Pick<SubjectAnswer, 'planFrom'> & { readonly plan?: string }
+/** A plan, and who said it. */
+export type Found = Pick<SubjectAnswer, 'planFrom'> & { readonly plan?: string }
 
 /** Says where subjects stand. */
 export class SubjectReports {
@@ -35,13 +36,22 @@ export class SubjectReports {
     this.#live = live
   }
 
+  /**
+   * The plan of a subject, and who says it.
+   *
+   * @throws as `report` does
+   */
+  async planOf(asked: Asked): Promise<Found> {
+    if (asked.plan !== undefined) return { plan: asked.plan, planFrom: 'operator' }
+    const { plan } = await this.#logsOf(asked)
+    return plan
+  }
+
   /** @throws {TollgateError} for an id that is none, or a store that does not answer */
   async report(asked: Asked): Promise<SubjectAnswer> {
     const { id, isAddress } = asked
-    const given: Subject = isAddress ? subjectForIp(id) : { id }
-    const logs = await this.#logsOf(asked, given)
-    const found: Found =
-      asked.plan === undefined ? await logs.plan : { plan: asked.plan, planFrom: 'operator' }
+    const given = subjectOf(asked)
+    const [logs, found] = await Promise.all([this.#logsOf(asked), this.planOf(asked)])
     const subject = found.plan === undefined ? given : { ...given, plan: found.plan }
     const rules = await rulesOf(this.#limiter, subject)
     const block = rules.find(({ kind }) => kind === 'block')
@@ -64,12 +74,12 @@ export class SubjectReports {
     this.#logs.clear()
   }
 
-  #logsOf(asked: Asked, given: Subject): Promise<Logs> {
+  #logsOf(asked: Asked): Promise<Logs> {
     const key = JSON.stringify([asked.id, asked.isAddress])
     const known = this.#logs.get(key)
     if (known && performance.now() < known.atMs + LOG_MS) return known.logs
     if (this.#logs.size >= MOST_REMEMBERED) this.#logs.clear()
-    const logs = this.#readLogs(given)
+    const logs = this.#readLogs(subjectOf(asked))
     this.#logs.set(key, { atMs: performance.now(), logs })
     logs.catch(() => this.#logs.delete(key))
     return logs
@@ -103,6 +113,10 @@ export class SubjectReports {
     const denied = denials.find(({ plan }) => plan !== '')
     return denied ? { plan: denied.plan, planFrom: 'denial' } : { planFrom: 'default' }
   }
+}
+
+function subjectOf({ id, isAddress }: Asked): Subject {
+  return isAddress ? subjectForIp(id) : { id }
 }
 
 /** No process of the application can be asked, or none answered. */

@@ -1,0 +1,111 @@
+import type { VNode } from 'preact'
+import { useMemo, useState } from 'preact/hooks'
+import type { SampleAnswer } from '../../src/answers.ts'
+import { Panel } from '../parts/panel.tsx'
+import { Time } from '../parts/time.tsx'
+import { Table, type Column } from '../parts/table.tsx'
+import { rateText, latencyText } from '../words.ts'
+import { Chart } from './chart.tsx'
+import type { Layer } from './options.ts'
+
+const SPAN_S = 300
+/** A longer pause between two samples is a gap: nobody looked. */
+const GAP_MS = 5_000
+const HEIGHT = 220
+/** One row of the table for so many samples. */
+const STEP = 10
+
+interface Lines {
+  readonly times: readonly number[]
+  readonly layers: readonly Layer[]
+}
+
+function linesOf(samples: readonly SampleAnswer[]): Lines {
+  const times: number[] = []
+  const allowed: (number | null)[] = []
+  const refused: (number | null)[] = []
+  let last = Infinity
+  for (const { at, allowedPerSecond, deniedPerSecond } of samples) {
+    if (at - last > GAP_MS) {
+      times.push((last + 1_000) / 1000)
+      allowed.push(null)
+      refused.push(null)
+    }
+    times.push(at / 1000)
+    allowed.push(allowedPerSecond)
+    refused.push(deniedPerSecond)
+    last = at
+  }
+  const layers = [
+    { label: 'Allowed', tone: '--allowed', values: allowed },
+    { label: 'Refused', tone: '--refused', values: refused },
+  ]
+  return { times, layers }
+}
+
+function sentence(latest: SampleAnswer | undefined): string {
+  if (!latest) return 'Chart of requests per second over the last five minutes. It is empty.'
+  const allowed = rateText(latest.allowedPerSecond)
+  const refused = rateText(latest.deniedPerSecond)
+  return `Chart of requests per second over the last five minutes. Now ${allowed} are allowed and ${refused} refused.`
+}
+
+const COLUMNS: readonly Column<SampleAnswer>[] = [
+  { title: 'At', name: 'wide', cell: ({ at }) => <Time at={at} hasSeconds /> },
+  { title: 'Allowed per second', name: 'figure', cell: (sample) => rateText(sample.allowedPerSecond) },
+  { title: 'Refused per second', name: 'figure', cell: (sample) => rateText(sample.deniedPerSecond) },
+  { title: 'Store', name: 'figure less', cell: (sample) => latencyText(sample.storeMs) },
+]
+
+interface Given {
+  readonly samples: readonly SampleAnswer[]
+  readonly oldAt: number | undefined
+}
+
+export function TrafficChart({ samples, oldAt }: Given): VNode {
+  const [isTable, setTable] = useState(false)
+  const { times, layers } = useMemo(() => linesOf(samples), [samples])
+  const to = (samples.at(-1)?.at ?? Date.now()) / 1000
+  return (
+    <Panel
+      title="Requests per second"
+      name="traffic"
+      covers="Last five minutes, all processes"
+      oldAt={oldAt}
+      tools={<TableToggle isTable={isTable} setTable={setTable} />}
+    >
+      {isTable ? (
+        <div class="chart-table" tabIndex={0} role="group" aria-label="Requests per second as a table">
+          <Table
+            caption="Requests per second, the latest first"
+            columns={COLUMNS}
+            rows={samples.toReversed().filter((_, nth) => nth % STEP === 0)}
+            keyOf={({ at }) => String(at)}
+            none="Nothing was seen yet."
+            first={SPAN_S}
+          />
+        </div>
+      ) : (
+        <Chart
+          look={{ kind: 'areas', height: HEIGHT, from: to - SPAN_S, to }}
+          times={times}
+          layers={layers}
+          says={sentence(samples.at(-1))}
+        />
+      )}
+    </Panel>
+  )
+}
+
+interface ToggleGiven {
+  readonly isTable: boolean
+  readonly setTable: (isTable: boolean) => void
+}
+
+export function TableToggle({ isTable, setTable }: ToggleGiven): VNode {
+  return (
+    <button type="button" class="quiet" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
+      {isTable ? 'Show as chart' : 'Show as table'}
+    </button>
+  )
+}

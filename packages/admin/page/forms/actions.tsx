@@ -1,0 +1,63 @@
+import type { VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { SubjectAnswer } from '../../src/answers.ts'
+import { Panel } from '../parts/panel.tsx'
+import { useSession } from '../session.ts'
+import { BlockDialog } from './block.tsx'
+import type { Ends } from './dialog.tsx'
+import { OverrideDialog } from './override.tsx'
+import { ForgetDialog, RenewDialog, ResetDialog, TopUpDialog } from './units.tsx'
+
+export interface FormGiven extends Ends {
+  readonly subject: SubjectAnswer
+}
+
+const ACTIONS = [
+  { kind: 'block', title: 'Block', note: 'Refuse all its requests for a while', Form: BlockDialog },
+  { kind: 'override', title: 'Override', note: 'Give it other limits for a while', Form: OverrideDialog },
+  { kind: 'topUp', title: 'Top up', note: 'Add units beside its quota', Form: TopUpDialog },
+  { kind: 'renew', title: 'Renew', note: 'Begin one limit afresh', Form: RenewDialog },
+  { kind: 'reset', title: 'Reset', note: 'Begin all its limits afresh', Form: ResetDialog },
+  {
+    kind: 'forgetPlan',
+    title: 'Forget plan',
+    note: 'Ask the application for its plan again',
+    Form: ForgetDialog,
+  },
+] as const
+
+type Kind = (typeof ACTIONS)[number]['kind']
+
+interface Given {
+  readonly subject: SubjectAnswer | null
+  readonly refetch: () => void
+}
+
+export function Actions({ subject, refetch }: Given): VNode {
+  const [open, setOpen] = useState<Kind | null>(null)
+  const readOnly = useSession()?.readOnly
+  const Form = ACTIONS.find(({ kind }) => kind === open)?.Form
+  return (
+    <Panel title="Actions" name="actions">
+      {readOnly === true ? (
+        <p class="none">This page is read-only: it shows, and changes nothing.</p>
+      ) : (
+        <ul>
+          {ACTIONS.map(({ kind, title, note }) => (
+            <li key={kind}>
+              <button
+                type="button"
+                disabled={!subject || readOnly === undefined}
+                onClick={() => setOpen(kind)}
+              >
+                {title}
+              </button>
+              <span class="soft">{note}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {Form && subject && <Form subject={subject} onDone={refetch} onClose={() => setOpen(null)} />}
+    </Panel>
+  )
+}

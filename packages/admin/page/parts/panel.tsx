@@ -1,0 +1,46 @@
+import type { ComponentChildren, VNode } from 'preact'
+import { useId } from 'preact/hooks'
+import { Ago } from './time.tsx'
+
+interface Given {
+  readonly title: string
+  /** What it covers. */
+  readonly covers?: ComponentChildren
+  readonly tools?: ComponentChildren
+  readonly children?: ComponentChildren
+  readonly name?: string
+  /** When its figures came, if they are old. */
+  readonly oldAt?: number | undefined
+}
+
+export function Panel({ title, covers, tools, children, name = '', oldAt }: Given): VNode {
+  const id = useId()
+  return (
+    <section class={`panel ${name} ${oldAt === undefined ? '' : 'old'}`} aria-labelledby={id}>
+      <div class="panel-head">
+        <h2 id={id}>{title}</h2>
+        {tools}
+      </div>
+      {covers !== undefined && <p class="covers">{covers}</p>}
+      {oldAt !== undefined && (
+        <p class="covers dated">
+          As it was <Ago at={oldAt} />
+        </p>
+      )}
+      {children}
+    </section>
+  )
+}
+
+export function Problem({ says }: { readonly says: string }): VNode | null {
+  if (says === '') return null
+  return (
+    <p class="problem" role="alert">
+      {says}
+    </p>
+  )
+}
+
+export function Bone({ width = '100%' }: { readonly width?: string }): VNode {
+  return <span class="bone" aria-hidden="true" style={{ width }} />
+}

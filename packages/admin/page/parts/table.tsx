@@ -1,0 +1,104 @@
+import type { ComponentChildren, VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { numberText } from '../words.ts'
+import { Bone } from './panel.tsx'
+
+export interface Column<Row> {
+  readonly title: string
+  /** Sets its width and whether narrow screens have it. */
+  readonly name: string
+  readonly cell: (row: Row) => ComponentChildren
+}
+
+interface Given<Row> {
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  /** null: they are not known yet. */
+  readonly rows: readonly Row[] | null
+  readonly keyOf: (row: Row) => string
+  /** What is said of no rows. */
+  readonly none: string
+  readonly first?: number
+  /** Narrow screens have each row as a block of its own. */
+  readonly stacks?: boolean
+}
+
+const FIRST = 10
+
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  none,
+  first = FIRST,
+  stacks = false,
+}: Given<Row>): VNode {
+  const [isWhole, setWhole] = useState(false)
+  const shown = isWhole ? rows : rows?.slice(0, first)
+  return (
+    <div class={stacks ? 'table stacks' : 'table'}>
+      <table role="table">
+        <caption class="hidden">{caption}</caption>
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map(({ title, name }) => (
+              <th key={title} scope="col" role="columnheader" class={name}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {shown ? (
+            shown.map((row) => <Row key={keyOf(row)} columns={columns} row={row} />)
+          ) : (
+            <BoneRows columns={columns} />
+          )}
+        </tbody>
+      </table>
+      {rows?.length === 0 && <p class="none">{none}</p>}
+      {rows && rows.length > first && (
+        <button type="button" class="quiet more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? `Show the first ${first}` : `Show all ${numberText(rows.length)}`}
+        </button>
+      )}
+    </div>
+  )
+}
+
+function Row<T>({ columns, row }: { readonly columns: readonly Column<T>[]; readonly row: T }): VNode {
+  return (
+    <tr role="row">
+      {columns.map(({ title, name, cell }, at) =>
+        at === 0 ? (
+          <th key={title} scope="row" role="rowheader" class={name}>
+            {cell(row)}
+          </th>
+        ) : (
+          <td key={title} role="cell" class={name} data-title={title}>
+            {cell(row)}
+          </td>
+        ),
+      )}
+    </tr>
+  )
+}
+
+const BONES = [68, 52, 60, 45, 57]
+
+function BoneRows<T>({ columns }: { readonly columns: readonly Column<T>[] }): VNode {
+  return (
+    <>
+      {BONES.map((width, nth) => (
+        <tr key={nth} role="row" class="bones">
+          {columns.map(({ title, name }, at) => (
+            <td key={title} role="cell" class={name}>
+              <Bone width={at === 0 ? `${width}%` : '50%'} />
+            </td>
+          ))}
+        </tr>
+      ))}
+    </>
+  )
+}

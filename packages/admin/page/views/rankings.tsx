@@ -1,0 +1,123 @@
+import type { VNode } from 'preact'
+import type { BusyAnswer, DeniedAnswer, FiguresAnswer, NearAnswer } from '../../src/answers.ts'
+import { CustomerLink } from '../parts/name.tsx'
+import { Panel } from '../parts/panel.tsx'
+import { Share } from '../parts/share.tsx'
+import { Table, type Column } from '../parts/table.tsx'
+import { numberText, shortText } from '../words.ts'
+import { coverageText } from './coverage.ts'
+
+interface Seen {
+  readonly subject: string
+  readonly plan: string
+}
+
+function keyOf({ subject, plan }: Seen): string {
+  return `${plan} ${subject}`
+}
+
+export function Estimate({ value, error }: { readonly value: number; readonly error: number }): VNode {
+  return (
+    <>
+      {numberText(value)}
+      {error > 0 && <span class="soft"> ±{numberText(error)}</span>}
+    </>
+  )
+}
+
+function Who({ subject, plan }: Seen): VNode {
+  return (
+    <span class="who">
+      <CustomerLink id={subject} plan={plan} />
+      <bdi class="soft plan">{shortText(plan)}</bdi>
+    </span>
+  )
+}
+
+const WHO = {
+  title: 'Customer',
+  name: 'wide',
+  cell: (row: Seen) => <Who subject={row.subject} plan={row.plan} />,
+}
+
+export const BUSY: readonly Column<BusyAnswer>[] = [
+  WHO,
+  {
+    title: 'Requests',
+    name: 'figure',
+    cell: ({ requests, error }) => <Estimate value={requests} error={error} />,
+  },
+  {
+    title: 'Refused',
+    name: 'share-column',
+    cell: ({ requests, denied }) => <Share share={requests > 0 ? denied / requests : 0} tone="refused" />,
+  },
+]
+
+export const NEAR: readonly Column<NearAnswer>[] = [
+  WHO,
+  {
+    title: 'Used',
+    name: 'figure of-quota',
+    cell: ({ used, quota, limit }) => (
+      <>
+        {numberText(used)} <span class="soft">of {numberText(quota)}</span>
+        <bdi class="soft limit-name">{shortText(limit, 20)}</bdi>
+      </>
+    ),
+  },
+  { title: 'Share', name: 'share-column', cell: ({ share }) => <Share share={share} tone="used" /> },
+]
+
+const REFUSED: readonly Column<DeniedAnswer>[] = [
+  WHO,
+  {
+    title: 'Refused',
+    name: 'figure',
+    cell: ({ denied, error }) => <Estimate value={denied} error={error} />,
+  },
+]
+
+interface Given {
+  readonly figures: FiguresAnswer | null
+  readonly oldAt: number | undefined
+}
+
+const READING = 'Waiting for the first figures'
+
+export function Rankings({ figures, oldAt }: Given): VNode {
+  const { busiest = null, nearest = null, mostDenied = null } = figures ?? {}
+  const said = (errors: readonly { readonly error: number }[]): string =>
+    figures ? coverageText(figures, errors) : READING
+  return (
+    <div class="columns">
+      <Panel title="Busiest" covers={said(busiest ?? [])} oldAt={oldAt}>
+        <Table
+          caption="The busiest customers"
+          columns={BUSY}
+          rows={busiest}
+          keyOf={keyOf}
+          none="Nobody sent a request."
+        />
+      </Panel>
+      <Panel title="Nearest to a limit" covers={said([])} oldAt={oldAt}>
+        <Table
+          caption="The customers nearest to a limit"
+          columns={NEAR}
+          rows={nearest}
+          keyOf={(row) => `${keyOf(row)} ${row.limit}`}
+          none="Nobody is near a limit."
+        />
+      </Panel>
+      <Panel title="Refused most" covers={said(mostDenied ?? [])} oldAt={oldAt}>
+        <Table
+          caption="The customers refused most"
+          columns={REFUSED}
+          rows={mostDenied}
+          keyOf={keyOf}
+          none="Nobody was refused."
+        />
+      </Panel>
+    </div>
+  )
+}
