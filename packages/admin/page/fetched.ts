@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { get } from './api.ts'
+import { live } from './live.ts'
 
 export interface Fetched<T> {
   readonly answer: T | null
@@ -17,6 +18,13 @@ interface Held<T> {
   readonly at: number
 }
 
+/** After a failure it is asked again sooner. */
+const RETRY_MS = 2_000
+
+function mayAsk(): boolean {
+  return !document.hidden && live.value.connection !== 'denied'
+}
+
 /** What a path answers: again each `everyMs` while the page is seen. */
 export function useFetched<T>(path: string, everyMs: number): Fetched<T> {
   const [held, setHeld] = useState<Held<T>>({ path, answer: null, problem: '', at: 0 })
@@ -25,8 +33,9 @@ export function useFetched<T>(path: string, everyMs: number): Fetched<T> {
     const control = new AbortController()
     let timer: number | undefined
     const again = async (): Promise<void> => {
-      if (!document.hidden) await fetchInto(path, control.signal, setHeld)
-      if (!control.signal.aborted) timer = window.setTimeout(() => void again(), everyMs)
+      const isRead = mayAsk() && (await fetchInto(path, control.signal, setHeld))
+      const pause = isRead ? everyMs : Math.min(RETRY_MS, everyMs)
+      if (!control.signal.aborted) timer = window.setTimeout(() => void again(), pause)
     }
     void again()
     return () => {
@@ -46,13 +55,15 @@ export function useFetched<T>(path: string, everyMs: number): Fetched<T> {
 
 type SetHeld<T> = (next: (last: Held<T>) => Held<T>) => void
 
-async function fetchInto<T>(path: string, signal: AbortSignal, setHeld: SetHeld<T>): Promise<void> {
+async function fetchInto<T>(path: string, signal: AbortSignal, setHeld: SetHeld<T>): Promise<boolean> {
   try {
     const answer = await get<T>(path, signal)
     setHeld(() => ({ path, answer, problem: '', at: Date.now() }))
+    return true
   } catch (error) {
-    if (signal.aborted) return
+    if (signal.aborted) return false
     const problem = error instanceof Error ? error.message : String(error)
     setHeld((last) => ({ path, answer: last.path === path ? last.answer : null, problem, at: last.at }))
+    return false
   }
 }

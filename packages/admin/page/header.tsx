@@ -1,5 +1,6 @@
 import type { VNode } from 'preact'
 import { live, type Connection } from './live.ts'
+import { Bone } from './parts/panel.tsx'
 import { Ago } from './parts/time.tsx'
 import type { Route } from './route.ts'
 import { Search } from './search.tsx'
@@ -26,7 +27,7 @@ export function Header({ page }: { readonly page: Route['page'] }): VNode {
       </a>
       <p class="limiter">
         <span class="hidden">Limiter </span>
-        <bdi>{session?.name ?? ''}</bdi>
+        {session ? <bdi>{session.name}</bdi> : <Bone width="5em" />}
       </p>
       <nav aria-label="Pages">
         {PAGES.map(([name, title, href]) => (
@@ -68,7 +69,7 @@ function LiveMark(): VNode {
   const { connection, heardAt } = useStore(live)
   const isOld = heardAt > 0 && connection !== 'live'
   return (
-    <span class={`live ${connection}`}>
+    <span class={`link ${connection}`}>
       <i aria-hidden="true" />
       <span role="status">{STATES[connection]}</span>
       {isOld && (

@@ -47,7 +47,7 @@ function App(): VNode {
   return (
     <Session.Provider value={session}>
       <Header page={route.page} />
-      <main>
+      <main tabIndex={-1}>
         {!isKnown && <Problem says={problem} />}
         {connection === 'denied' && route.page !== 'overview' && <Denied says={said} />}
         <Page route={route} />

@@ -48,6 +48,7 @@ export function useRoute(): Route {
     const follow = (): void => {
       setRoute(routeOf(location.hash))
       scrollTo(0, 0)
+      document.querySelector('main')?.focus({ preventScroll: true })
     }
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)

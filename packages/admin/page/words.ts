@@ -90,28 +90,29 @@ export function countText(count: number, one: string, many = `${one}s`): string 
   return `${numberText(count)} ${count === 1 ? one : many}`
 }
 
-const CONTROL = /\p{Cc}/gu
-/** Signs that nobody sees, but not the joiner between two emoji, and halves of signs. */
+/** Signs that nobody sees, or that turn the text around, but not the joiner between two emoji; and halves of signs. */
 const UNSEEN =
-  /[\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|\p{Surrogate}/gu
+  /\p{Cc}|[\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|\p{Surrogate}/gu
 
-/** An id as it can be shown: what nobody sees, or what turns the text around, becomes a visible sign. */
+/** An id as it can be shown, such as `a\u202eb`. What stands for a sign is read from left to right within any script. */
 export function shownText(id: string): string {
-  const shown = id.replace(CONTROL, (one) => {
-    const code = one.charCodeAt(0)
-    return code < 32 ? String.fromCharCode(0x2400 + code) : '\ufffd'
-  })
-  return shown.replace(UNSEEN, '\ufffd')
+  return id.replace(UNSEEN, (one) => `\u2066\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}\u2069`)
 }
 
 const letters = new Intl.Segmenter('en')
 
-/** For sentences: quoted ids would be longer than what is said of them. */
+const PLAIN = /^[ -~]*$/
+
+/** An id within a sentence: cut, and kept from turning the text around it. */
 export function shortText(id: string, most = 32): string {
   const shown = shownText(id)
-  if (shown.length <= most) return shown
-  const parts = Array.from(letters.segment(shown), ({ segment }) => segment)
-  return parts.length > most ? `${parts.slice(0, most - 1).join('')}…` : shown
+  const parts = shown.length > most ? Array.from(letters.segment(shown), ({ segment }) => segment) : []
+  const short = parts.length > most ? `${parts.slice(0, most - 1).join('')}…` : shown
+  return PLAIN.test(shown) ? short : `\u2068${short}\u2069`
+}
+
+export function capitalText(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 export function listText(parts: readonly string[]): string {

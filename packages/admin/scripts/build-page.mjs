@@ -11,8 +11,6 @@ const MOST_BYTES = 120_000
 const packageFolder = join(import.meta.dirname, '..')
 const page = join(packageFolder, 'page')
 const require = createRequire(import.meta.url)
-/** The fonts are the playground's. */
-const ofPlayground = createRequire(join(packageFolder, '../playground/package.json'))
 const FONT = '@fontsource-variable/schibsted-grotesk/files/schibsted-grotesk-latin-wght-normal.woff2'
 
 function fontFace(name, file, extra = '') {
@@ -27,7 +25,7 @@ function fontFace(name, file, extra = '') {
  */
 function fontFaces() {
   const marks = fontFace('marks', join(page, 'marks.woff2'), 'unicode-range:U+25,U+2C,U+2E,U+3A-3B;')
-  return fontFace('text', ofPlayground.resolve(FONT)) + marks
+  return fontFace('text', require.resolve(FONT)) + marks
 }
 
 function shorten(css) {

@@ -7,9 +7,19 @@ import { behind, checkOptions, type MountedOptions } from './options.js'
 
 export type { Authorize, DashboardAction, DashboardOptions, MountedOptions, Operator } from './options.js'
 
+declare global {
+  namespace Express {
+    // Where applications declare what their login adds, such as `user`. Empty without Express.
+    interface Request {}
+  }
+}
+
+/** A request of a server of Node, with what your application has declared of Express's. */
+export type NodeRequest = IncomingMessage & Express.Request
+
 /** What `dashboard` returns: middleware for Express, and a listener for a server of Node. */
-export interface DashboardHandler<Req> {
-  (req: Req, res: ServerResponse, next?: (error?: unknown) => void): void
+export interface DashboardHandler {
+  (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void
   /** Without `authorize`: what the first browser on this machine has to bring, as `?token=`. Undefined once one has. */
   readonly token: string | undefined
 }
@@ -24,14 +34,11 @@ export interface DashboardHandler<Req> {
  *   authorize: (req, action) => req.user?.isAdmin && { by: req.user.name },
  * }))
  */
-export function dashboard<Req extends IncomingMessage = IncomingMessage>(
-  limiter: Limiter,
-  options: MountedOptions<Req> = {},
-): DashboardHandler<Req> {
+export function dashboard(limiter: Limiter, options: MountedOptions<NodeRequest> = {}): DashboardHandler {
   atCaller(dashboard, () => checkOptions(limiter, options))
-  const made = new Dashboard<Req>(limiter, options)
+  const made = new Dashboard<NodeRequest>(limiter, options)
   const mount = (options.path ?? '').replace(/\/+$/, '')
-  const handler = (req: Req, res: ServerResponse, next?: (error?: unknown) => void): void => {
+  const handler = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     const { baseUrl = '', originalUrl, body } = req as Expressed
     const url = req.url ?? '/'
     const path = behind(mount, url)
@@ -43,12 +50,17 @@ export function dashboard<Req extends IncomingMessage = IncomingMessage>(
     // Express gives `/` for the mount itself, with and without a slash.
     const isMount =
       path.startsWith('/') && pathOf(originalUrl ?? url) === baseUrl + mount && baseUrl + mount !== ''
-    const place = { host: req, base: baseUrl + mount, url: isMount ? path.slice(1) : path, body }
+    const place = {
+      host: req as NodeRequest,
+      base: baseUrl + mount,
+      url: isMount ? path.slice(1) : path,
+      body,
+    }
     void answerNode(made, [req, res], place)
   }
   return Object.defineProperty(handler, 'token', {
     get: () => made.access.local?.token,
-  }) as DashboardHandler<Req>
+  }) as DashboardHandler
 }
 
 interface Expressed {

@@ -117,7 +117,7 @@ export const NODE_HOSTS: Readonly<Record<string, Host>> = {
   },
   Node(limiter, options) {
     const made = dashboard(limiter, { path: '/_tollgate', ...options })
-    return serve(made as unknown as Listener, () => made.token)
+    return serve(made, () => made.token)
   },
 }
 

@@ -121,6 +121,6 @@ function report({ message, hint, exit }: CommandError, host: Host, isJson: boole
 /** Commander repeats what was typed, and asks in a line of its own whether something like it was meant. */
 function errorLines(text: string): string {
   const [, said = '', question = ''] = /^(?:error: )?(.*?)(?:\n(\(Did you mean .*\)))?\n*$/s.exec(text) ?? []
-  const sentence = safeText(said, 200)
+  const sentence = safeText(said, 200).replace(/[.]$/, '')
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.${question === '' ? '' : ` ${safeLine(question)}`}`
 }

@@ -61,6 +61,12 @@ export class Application {
     return createLimiter({ ...options, store, deadlineMs: 10_000, denials: false })
   }
 
+  /** It has had a request, and says so. */
+  async beSeen(): Promise<void> {
+    await this.limiter.consume({ id: 'somebody', plan: 'staff' })
+    await this.limiter.traffic()
+  }
+
   readonly run: Run = (...args) => this.#runIn(this.folder.cwd, args)
   readonly runElsewhere: Run = (...args) => this.#runIn(this.elsewhere.cwd, args)
 

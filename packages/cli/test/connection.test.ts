@@ -89,6 +89,19 @@ describe('a login', () => {
     expect(apart).toMatchObject({ code: 0, stderr: '' })
   })
 
+  test.each([
+    'redis://user:123/s3cr3t@127.0.0.1:6379',
+    'redis://user:s3cr3t#s3cr3t@127.0.0.1:6379',
+    'redis://user:123?s3cr3t@127.0.0.1:6379',
+    'redis://user:123#s3cr3t@127.0.0.1:6379',
+    'redis://s3cr3t@127.0.0.1:1',
+  ])('shows nothing of a password that is written wrongly: %s', async (url) => {
+    const { code, stdout, stderr } = await tollgate(['top'], { env: { REDIS_URL: url } })
+    expect(code).not.toBe(0)
+    expect(stdout + stderr).not.toMatch(/s3cr3t|123/)
+    expect(stderr).toMatch(/^\S.*\.\n/)
+  })
+
   test('never shows the password', async () => {
     const runs = [
       await at(url(':wrong-one@'), 'rules'),
@@ -212,7 +225,8 @@ test('a client prefix and a database are used', async () => {
     0,
   )) as string[]
   expect(keys).toContain(`app:${prefix}/!rules`)
-  expect((await doctor(`${url}/3`, '--prefix', prefix, '--key-prefix', 'app:')).of('prefix')?.result).toBe(
-    'ok',
-  )
+  // A rule alone can be of a command with a mistyped prefix.
+  expect((await doctor(`${url}/3`, '--prefix', prefix, '--key-prefix', 'app:')).of('prefix')).toMatchObject({
+    ...{ result: 'warning', says: `There are only rules under app:${prefix}/ yet.` },
+  })
 })

@@ -85,6 +85,11 @@ tollgate.config.mjs is right: 4 plans.
     ['export default {', 'cannot be loaded: SyntaxError'],
     ['throw new Error("no \\u001b[2J database")', String.raw`no \\x1b[2J database`],
     ['export default { limit: "5/min", hashIds: "too short" }', 'hashIds'],
+    ['process.exit(0)', 'it calls process.exit(0)'],
+    ['throw null', 'it threw null'],
+    ['throw "a text"', 'it threw a text'],
+    ['await new Promise(() => {})', 'it was not loaded within 10 s'],
+    ['setInterval(() => {}, 1000); await new Promise(() => {})', 'it was not loaded within 10 s'],
   ])('says what is wrong in %s', async (text, says) => {
     writeFileSync(join(app.elsewhere.cwd, 'wrong.mjs'), text)
     const { code, stdout, stderr } = await tollgate(['check', 'wrong.mjs'], { cwd: app.elsewhere.cwd })
@@ -93,6 +98,28 @@ tollgate.config.mjs is right: 4 plans.
     expect(stderr.replaceAll('\\\\', '\\')).toContain(says.replaceAll('\\\\', '\\'))
     expect(stderr).not.toMatch(/^\s+at /m)
     expect(stderr).not.toContain('too short')
+  })
+
+  test('keeps what a plans file prints out of an answer for programs', async () => {
+    writeFileSync(
+      join(app.elsewhere.cwd, 'prints.mjs'),
+      'console.log("hello"); export default { limit: "5/min" }',
+    )
+    const { code, stdout, stderr } = await tollgate(['check', 'prints.mjs', '--json'], {
+      cwd: app.elsewhere.cwd,
+    })
+    expect([code, stderr]).toEqual([0, 'hello\n'])
+    expect(() => JSON.parse(stdout) as unknown).not.toThrow()
+  })
+
+  test('shows no stack of what a plans file does later', async () => {
+    const text = 'Promise.reject(new Error("no database")); export default { limit: "5/min" }'
+    writeFileSync(join(app.elsewhere.cwd, 'late.mjs'), text)
+    const { code, stderr } = await app.runElsewhere('show', 'acme', '--plans', 'late.mjs')
+    expect({ code, stderr }).toEqual({
+      ...{ code: 1 },
+      stderr: 'Something failed that is no part of the command, such as in the plans file: no database\n',
+    })
   })
 
   test('says that there is no file', async () => {

@@ -1,13 +1,17 @@
 // Rules as an operator sets, lists and lifts them: they hold in the application.
 import { subjectForIp } from '@tollgate/core'
-import { eventually } from '@tollgate/testing'
+import { eventually, startProxy, startRedis } from '@tollgate/testing'
+import { Redis } from 'ioredis'
 import { isIP } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Application, OPTIONS, acme } from './application.ts'
+import { at } from './command-line.ts'
 
 const app = new Application()
 
 describe('block and unblock', () => {
   test('deny a customer in the application, say how to undo it, and let it in again', async () => {
+    await app.beSeen()
     const { code, stdout, stderr } = await app.runElsewhere(
       'block',
       'acme',
@@ -81,6 +85,7 @@ describe('block and unblock', () => {
   })
 
   test('change nothing in a dry run', async () => {
+    await app.beSeen()
     const { code, stdout } = await app.runElsewhere('block', 'acme', '--for', '1h', '--dry-run')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^Blocks acme until .*\nNothing was changed: this was a dry run\.\n$/)
@@ -188,4 +193,46 @@ test('what takes a rule back does so for an id that begins like an option', asyn
   expect(undo).toMatch(/^unblock --exact .*--name api -- '-da\*'$/)
   const words = undo.replaceAll("'", '').split(' ')
   expect((await app.run(...words)).code).toBe(0)
+})
+
+test('warns where no process of the application is, and refuses what lists show instead of an id', async () => {
+  await app.beSeen()
+  const block = ['block', 'acme', '--for', '1h'] as const
+  const right = await app.run(...block)
+  const wrong = await app.run(...block, '--name', 'typo')
+  expect([right.code, wrong.code]).toEqual([0, 0])
+  expect(right.stdout).not.toContain('No process of the application')
+  expect(wrong.stdout).toContain('No process of the application had a request here')
+  const hidden = `#${'x'.repeat(43)}`
+  expect(await app.run('block', hidden, '--for', '1h')).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('Pass the id itself') },
+  })
+  expect((await app.run('block', hidden, '--for', '1h', '--exact')).code).toBe(0)
+})
+
+test('says that a change may have been made, where only its answer was lost', async () => {
+  const server = await startRedis()
+  const proxy = await startProxy(server)
+  const watching = new Redis(server.port, '127.0.0.1')
+  try {
+    // The answers are on their way for so long that they can still be lost.
+    proxy.latency(300)
+    const losing = (async () => {
+      while (!(await watching.hvals('tollgate/!rules')).some((text) => text.includes('slow one')))
+        await sleep(5)
+      proxy.cut()
+    })()
+    const lost = await at(proxy.url, 'block', 'acme', '--for', '1h', '--reason', 'slow one')
+    expect(lost.code).toBe(3)
+    expect(lost.stderr).toMatch(
+      /It may have been done all the same\.\nLook before you repeat it: tollgate rules/,
+    )
+    await losing
+    const direct = await at(`redis://127.0.0.1:${server.port}`, 'rules')
+    expect(direct.stdout).toContain('slow one')
+  } finally {
+    watching.disconnect()
+    await proxy.close()
+    await server.stop()
+  }
 })

@@ -98,7 +98,7 @@ test('each command has help with examples that it understands', async () => {
   expect(code).toBe(0)
   expect(stdout).toContain('3  Redis cannot be reached, or refuses this user')
   const names = [...stdout.matchAll(/^ {2}([a-z-]+) \[options\]/gm)].map(([, name = '']) => name)
-  expect(names).toHaveLength(17)
+  expect(names).toHaveLength(18)
   const helps = await Promise.all(names.map((name) => tollgate([name, '--help'])))
   for (const [i, help] of helps.entries()) {
     expect(help.code).toBe(0)

@@ -65,6 +65,26 @@ describe('show without a plans file', () => {
     expect(stdout).toMatch(/^acme on the plan gold, at .*\n\nLIMIT[^\n]*\nhour +7 per h +0 +0% +7/)
   })
 
+  test('knows the plan and the limits of a customer that a rule blocks, and books on them', async () => {
+    await app.limiter.close()
+    const limiter = another({
+      ...OPTIONS,
+      plans: { ...OPTIONS.plans, gold: { quota: 7, window: 'month' } },
+      planOf: () => 'gold',
+    })
+    await limiter.consume({ id: 'acme' })
+    await putDown(limiter)
+    await app.runElsewhere('block', 'acme', '--for', '1h')
+    const { stdout } = await app.runElsewhere('show', 'acme')
+    expect(stdout).toMatch(
+      /^acme on the plan gold, at .*\n\nBlocked until .*\n\nLIMIT[^\n]*\nmonth +7 per month +1 +14% +6/,
+    )
+    const topUp = ['top-up', 'acme', '--limit', 'month', '--units', '5', '--for', '30d', '--key', 'a']
+    expect(await app.runElsewhere(...topUp)).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('acme is on the plan gold.') },
+    })
+  })
+
   test('with hashed ids asks nobody, and knows the plan of the last denial', async () => {
     await app.limiter.close()
     const hashIds = 'a secret of more than 16 characters'

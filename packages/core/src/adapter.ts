@@ -12,6 +12,7 @@ export { processWide, warn, type Warn, type WarningCode } from './base/warnings.
 export { internalsOf, type Internals } from './limiter/internals.js'
 export { atCaller, toError } from './base/errors.js'
 export { needOptions } from './base/options.js'
+export { isHiddenId } from './requests/key.js'
 export type { MaybePromise } from './base/promises.js'
 export { areIdsHashed } from './limiter/traffic/given-plans.js'
 export { channelFor } from './limiter/report/events.js'

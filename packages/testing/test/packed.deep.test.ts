@@ -233,6 +233,7 @@ const FILES = {
 }
 /** The page that a package's README must link to, where it is another than that on security. */
 const PAGES: Readonly<Record<string, string>> = {
+  admin: 'operations/dashboard',
   cli: 'operations/command-line',
   memcached: 'operations/memcached',
   metrics: 'operations/metrics',

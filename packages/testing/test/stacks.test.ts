@@ -149,7 +149,7 @@ const OTHERS = [
     'unsupportedBy',
   ],
   ...['billedSet', 'expectRemaining', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],
-  ...['areIdsHashed', 'needOptions'],
+  ...['areIdsHashed', 'needOptions', 'isHiddenId'],
 ]
 
 const clock = kit.testClock()

@@ -40,6 +40,9 @@ export function textOf(kind: Kind, value: number | null | undefined): string {
   return kind === 'bars' ? numberText(value) : rateText(value)
 }
 
+const WHOLE = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].flatMap((zeros) => [1, 2, 5].map((first) => first * 10 ** zeros))
+const STEPS = { bars: WHOLE, areas: [0.1, 0.2, 0.5, ...WHOLE], lines: [0.1, 0.25, 0.5, 1, 2, 5, 10] }
+
 function axes(kind: Kind, near: Element): uPlot.Axis[] {
   const shared = {
     stroke: colourOf('--soft', near),
@@ -61,6 +64,7 @@ function axes(kind: Kind, near: Element): uPlot.Axis[] {
       size: 46,
       gap: 8,
       space: 44,
+      incrs: STEPS[kind],
       grid: { stroke: colourOf('--line', near), width: 1 },
       values: (_, marks) => marks.map((mark) => textOf(kind, mark)),
     },
@@ -79,7 +83,7 @@ function seriesOf(kind: Kind, { label, tone }: Layer, nth: number, near: Element
 
 function highest(kind: Kind, most: number): number {
   if (kind === 'lines') return Math.max(1, most)
-  return most > 0 ? most * 1.12 : 1
+  return Math.max(most * 1.12, kind === 'bars' ? 4 : 1)
 }
 
 export function optionsOf(
@@ -93,7 +97,7 @@ export function optionsOf(
     width: Math.max(near.clientWidth, 120),
     height,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { show: false } },
     scales: {
       x: { time: true, range: () => [look().from, look().to] },

@@ -2,7 +2,7 @@ import type { VNode } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { RefusalsAnswer } from '../../src/answers.ts'
 import { useFetched } from '../fetched.ts'
-import { Panel, Problem } from '../parts/panel.tsx'
+import { Panel } from '../parts/panel.tsx'
 import { Table, type Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { listText, numberText, shortText } from '../words.ts'
@@ -66,9 +66,9 @@ export function RefusalsChart(): VNode {
       name="refusals"
       covers="Last hour by minute, all processes"
       oldAt={isOld ? at : undefined}
+      problem={problem}
       tools={<TableToggle isTable={isTable} setTable={setTable} />}
     >
-      <Problem says={problem} />
       {isTable ? <RefusalsTable answer={answer} /> : <RefusalsPicture answer={answer ?? NOTHING} />}
     </Panel>
   )

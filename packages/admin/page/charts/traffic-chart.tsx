@@ -12,8 +12,8 @@ const SPAN_S = 300
 /** A longer pause between two samples is a gap: nobody looked. */
 const GAP_MS = 5_000
 const HEIGHT = 220
-/** One row of the table for so many samples. */
-const STEP = 10
+/** One row of the table for so long. */
+const ROW_MS = 10_000
 
 interface Lines {
   readonly times: readonly number[]
@@ -41,6 +41,14 @@ function linesOf(samples: readonly SampleAnswer[]): Lines {
     { label: 'Refused', tone: '--refused', values: refused },
   ]
   return { times, layers }
+}
+
+function rowOf(sample: SampleAnswer | undefined): number {
+  return sample ? Math.floor(sample.at / ROW_MS) : 0
+}
+
+function rowsOf(samples: readonly SampleAnswer[]): readonly SampleAnswer[] {
+  return samples.filter((sample, nth) => rowOf(sample) !== rowOf(samples[nth - 1])).toReversed()
 }
 
 function sentence(latest: SampleAnswer | undefined): string {
@@ -79,7 +87,7 @@ export function TrafficChart({ samples, oldAt }: Given): VNode {
           <Table
             caption="Requests per second, the latest first"
             columns={COLUMNS}
-            rows={samples.toReversed().filter((_, nth) => nth % STEP === 0)}
+            rows={rowsOf(samples)}
             keyOf={({ at }) => String(at)}
             none="Nothing was seen yet."
             first={SPAN_S}

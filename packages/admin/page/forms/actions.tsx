@@ -21,7 +21,7 @@ const ACTIONS = [
   {
     kind: 'forgetPlan',
     title: 'Forget plan',
-    note: 'Ask the application for its plan again',
+    note: 'Have its plan looked up again',
     Form: ForgetDialog,
   },
 ] as const

@@ -59,6 +59,15 @@ function useSending({ body, onDone, onClose }: Given): Sending {
   return { isSending, problem, send }
 }
 
+function Failure({ says }: { readonly says: string }): VNode | null {
+  if (says === '') return null
+  return (
+    <p class="problem" role="alert">
+      {says}
+    </p>
+  )
+}
+
 export function FormDialog(given: Given): VNode {
   const { title, button, means, body, isGrave = false, onClose, children } = given
   const dialog = useModal()
@@ -76,19 +85,20 @@ export function FormDialog(given: Given): VNode {
           {title}
         </h2>
         {children}
-        <p class="means" aria-live="polite" dir="auto">
+        <p class="means" id={`${id}-means`} dir="auto">
           {means}
         </p>
-        {problem !== '' && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Failure says={problem} />
         <div class="dialog-buttons">
           <button type="button" onClick={() => dialog.current?.close()}>
             Cancel
           </button>
-          <button type="submit" class={isGrave ? 'primary grave' : 'primary'} disabled={!body || isSending}>
+          <button
+            type="submit"
+            class={isGrave ? 'primary grave' : 'primary'}
+            aria-describedby={`${id}-means`}
+            disabled={!body || isSending}
+          >
             {button}
           </button>
         </div>

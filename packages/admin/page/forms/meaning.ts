@@ -36,7 +36,7 @@ export function factorText(subject: SubjectAnswer, plan: PlanAnswer | undefined,
 
 /** A limit never falls below one unit. */
 export function scaled(quota: number, factor: number): number {
-  return Math.max(Math.floor(quota * factor), 1)
+  return Math.max(Math.round(quota * factor), 1)
 }
 
 export function planText(subject: SubjectAnswer, plan: PlanAnswer): string {
@@ -92,7 +92,7 @@ export function renewText(limit: StateAnswer | undefined): string {
 }
 
 export function resetText({ limits, denials }: SubjectAnswer): string {
-  const used = limits.filter((limit) => limit.used > 0)
+  const used = limits.filter((limit) => limit.used > 0 && !isConcurrent(limit))
   const parts = used.map((limit) => `${numberText(limit.used)} used of ${shortText(limit.name)}`)
   const counts =
     parts.length > 0 ? `${listText(parts)} are forgotten.` : 'It has used nothing, so little changes.'

@@ -8,7 +8,7 @@ import { bodyOf, EndField, firstEnd, untilText } from './end.tsx'
 import { Choice, NumberField, ReasonField, SelectField, TextField } from './fields.tsx'
 import { LiftDialog } from './lift.tsx'
 import { forgetText, renewText, resetText, topUpText, windowEndText } from './meaning.ts'
-import { buttonName, reasonOf, titleName, whomOf } from './whom.ts'
+import { accountOf, buttonName, reasonOf, titleName, whomOf } from './whom.ts'
 
 function bookable({ limits }: SubjectAnswer): readonly StateAnswer[] {
   return limits.filter(({ quotaUnit }) => quotaUnit !== 'concurrent-requests')
@@ -66,7 +66,13 @@ export function TopUpDialog({ subject, ...ends }: FormGiven): VNode {
   const [given] = useState(ownKey)
   const endBody = way === 'window' ? {} : bodyOf(end)
   const isWhole = limit !== undefined && units > 0 && Number.isInteger(units) && endBody !== undefined
-  const booking = { kind: 'topUp', ...whomOf(subject), limit: name, units, key: key.trim() || given } as const
+  const booking = {
+    kind: 'topUp',
+    ...accountOf(subject),
+    limit: name,
+    units,
+    key: key.trim() || given,
+  } as const
   return (
     <FormDialog
       {...ends}
@@ -92,7 +98,7 @@ export function RenewDialog({ subject, ...ends }: FormGiven): VNode {
   const [reason, setReason] = useState('')
   const [given] = useState(ownKey)
   const limit = limits.find((one) => one.name === name)
-  const booking = { kind: 'renew', ...whomOf(subject), limit: name, key: key.trim() || given } as const
+  const booking = { kind: 'renew', ...accountOf(subject), limit: name, key: key.trim() || given } as const
   return (
     <FormDialog
       {...ends}
@@ -115,7 +121,7 @@ export function ResetDialog({ subject, ...ends }: FormGiven): VNode {
       title={`Reset ${titleName(subject)}`}
       button={`Reset all limits of ${buttonName(subject)}`}
       means={resetText(subject)}
-      body={{ kind: 'reset', ...whomOf(subject) }}
+      body={{ kind: 'reset', ...accountOf(subject) }}
     />
   )
 }

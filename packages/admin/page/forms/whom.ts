@@ -10,6 +10,12 @@ export function whomOf({ id, isAddress }: SubjectAnswer): Whom {
   return { id, ...(isAddress && { isAddress }) }
 }
 
+/** For what is booked on the limits that are shown: those of the plan that this page was asked for. */
+export function accountOf(subject: SubjectAnswer): Whom & { readonly plan?: string } {
+  const { plan, planFrom } = subject
+  return { ...whomOf(subject), ...(planFrom === 'operator' && { plan }) }
+}
+
 export function reasonOf(reason: string): { readonly reason?: string } {
   const said = reason.trim()
   return said === '' ? {} : { reason: said }

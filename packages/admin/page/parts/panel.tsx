@@ -11,9 +11,11 @@ interface Given {
   readonly name?: string
   /** When its figures came, if they are old. */
   readonly oldAt?: number | undefined
+  /** Why there are no newer ones. */
+  readonly problem?: string
 }
 
-export function Panel({ title, covers, tools, children, name = '', oldAt }: Given): VNode {
+export function Panel({ title, covers, tools, children, name = '', oldAt, problem = '' }: Given): VNode {
   const id = useId()
   return (
     <section class={`panel ${name} ${oldAt === undefined ? '' : 'old'}`} aria-labelledby={id}>
@@ -21,24 +23,31 @@ export function Panel({ title, covers, tools, children, name = '', oldAt }: Give
         <h2 id={id}>{title}</h2>
         {tools}
       </div>
-      {covers !== undefined && <p class="covers">{covers}</p>}
-      {oldAt !== undefined && (
-        <p class="covers dated">
-          As it was <Ago at={oldAt} />
-        </p>
-      )}
+      <Covers covers={covers} problem={problem} oldAt={oldAt} />
       {children}
     </section>
   )
 }
 
-export function Problem({ says }: { readonly says: string }): VNode | null {
-  if (says === '') return null
+function Covers({ covers, problem = '', oldAt }: Pick<Given, 'covers' | 'problem' | 'oldAt'>): VNode | null {
+  if (oldAt === undefined && problem === '')
+    return covers === undefined ? null : <p class="covers">{covers}</p>
   return (
-    <p class="problem" role="alert">
-      {says}
+    <p class="covers dated">
+      {problem}
+      {oldAt !== undefined && (
+        <>
+          {' '}
+          As it was <Ago at={oldAt} />
+        </>
+      )}
     </p>
   )
+}
+
+export function Problem({ says }: { readonly says: string }): VNode | null {
+  if (says === '') return null
+  return <p class="problem">{says}</p>
 }
 
 export function Bone({ width = '100%' }: { readonly width?: string }): VNode {

@@ -10,7 +10,7 @@ export function Bar({ share, tone }: Given): VNode {
   const part = Math.min(Math.max(share, 0), 1)
   return (
     <span class={`bar ${tone} ${share > 1 ? 'over' : ''}`} aria-hidden="true">
-      <i style={{ transform: `scaleX(${part.toFixed(4)})` }} />
+      <i style={{ width: `${(part * 100).toFixed(2)}%` }} />
     </span>
   )
 }

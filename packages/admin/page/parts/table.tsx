@@ -5,6 +5,8 @@ import { Bone } from './panel.tsx'
 
 export interface Column<Row> {
   readonly title: string
+  /** Its title where rows are blocks of their own. */
+  readonly short?: string
   /** Sets its width and whether narrow screens have it. */
   readonly name: string
   readonly cell: (row: Row) => ComponentChildren
@@ -42,18 +44,14 @@ export function Table<Row>({
         <caption class="hidden">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
-            {columns.map(({ title, name }) => (
-              <th key={title} scope="col" role="columnheader" class={name}>
-                {title}
-              </th>
-            ))}
+            <Titles columns={columns} />
           </tr>
         </thead>
         <tbody role="rowgroup">
           {shown ? (
             shown.map((row) => <Row key={keyOf(row)} columns={columns} row={row} />)
           ) : (
-            <BoneRows columns={columns} />
+            <BoneRows columns={columns} count={first} />
           )}
         </tbody>
       </table>
@@ -67,16 +65,28 @@ export function Table<Row>({
   )
 }
 
+function Titles<T>({ columns }: { readonly columns: readonly Column<T>[] }): VNode {
+  return (
+    <>
+      {columns.map(({ title, name }) => (
+        <th key={title} scope="col" role="columnheader" class={name}>
+          {title}
+        </th>
+      ))}
+    </>
+  )
+}
+
 function Row<T>({ columns, row }: { readonly columns: readonly Column<T>[]; readonly row: T }): VNode {
   return (
     <tr role="row">
-      {columns.map(({ title, name, cell }, at) =>
+      {columns.map(({ title, short, name, cell }, at) =>
         at === 0 ? (
           <th key={title} scope="row" role="rowheader" class={name}>
             {cell(row)}
           </th>
         ) : (
-          <td key={title} role="cell" class={name} data-title={title}>
+          <td key={title} role="cell" class={name} data-title={short ?? title}>
             {cell(row)}
           </td>
         ),
@@ -85,12 +95,17 @@ function Row<T>({ columns, row }: { readonly columns: readonly Column<T>[]; read
   )
 }
 
-const BONES = [68, 52, 60, 45, 57]
+const BONES = [68, 52, 60, 45, 57, 64, 48, 55, 62, 50]
 
-function BoneRows<T>({ columns }: { readonly columns: readonly Column<T>[] }): VNode {
+interface BonesGiven<T> {
+  readonly columns: readonly Column<T>[]
+  readonly count: number
+}
+
+function BoneRows<T>({ columns, count }: BonesGiven<T>): VNode {
   return (
     <>
-      {BONES.map((width, nth) => (
+      {BONES.slice(0, count).map((width, nth) => (
         <tr key={nth} role="row" class="bones">
           {columns.map(({ title, name }, at) => (
             <td key={title} role="cell" class={name}>

@@ -22,7 +22,7 @@ export function BlockedBanner({ subject, blocked, refetch }: Given): VNode {
         All its requests are refused.{' '}
         {byItself
           ? 'The block came by itself, after too many refusals.'
-          : 'An operator or the block list says so.'}
+          : 'A rule or the block list says so.'}
         {reason && (
           <>
             {' '}

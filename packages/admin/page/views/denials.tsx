@@ -43,15 +43,16 @@ const COLUMNS: readonly Column<DenialAnswer>[] = [
     name: 'text',
     cell: ({ limit, reason }) => <bdi>{limit === undefined ? reasonText(reason) : shownText(limit)}</bdi>,
   },
-  { title: 'Cost', name: 'figure', cell: ({ cost }) => numberText(cost) },
+  { title: 'Cost', name: 'figure less', cell: ({ cost }) => numberText(cost) },
   {
     title: 'Used',
-    name: 'figure',
+    name: 'figure less',
     cell: ({ used, quota }) =>
       used === undefined || quota === undefined ? '–' : `${numberText(used)} of ${numberText(quota)}`,
   },
   {
     title: 'Would have passed after',
+    short: 'Passed after',
     name: 'figure',
     cell: ({ waitMs }) => (waitMs === null ? 'never' : durationText(waitMs)),
   },

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import type { FiguresAnswer, OverviewAnswer, ProcessAnswer, SampleAnswer } from '../../src/answers.ts'
 import { Bone } from '../parts/panel.tsx'
 import { Bar } from '../parts/share.tsx'
-import { countText, latencyText, listText, numberText, rateText, shareText, sourceText } from '../words.ts'
+import { capitalText, countText, latencyText, numberText, rateText, shareText, sourceText } from '../words.ts'
 
 interface FigureGiven {
   readonly title: string
@@ -72,7 +72,12 @@ function latencyFigure(samples: readonly SampleAnswer[]): FigureGiven {
   const latest = samples.at(-1)
   const note = latest?.storeMs === null ? 'no answer now' : `latest ${latencyText(latest?.storeMs)}`
   const [value = '–', unit = ''] = latencyText(median(known)).split(' ')
-  return { title: 'Store latency', value, unit, note: known.length > 0 ? `median; ${note}` : note }
+  return {
+    title: 'Store latency',
+    value,
+    unit,
+    note: known.length > 0 ? `median; ${note}` : 'not measured yet',
+  }
 }
 
 function refusedFigure({ requests, denied }: FiguresAnswer): FigureGiven {
@@ -100,18 +105,18 @@ const UNKNOWN: readonly FigureGiven[] = ['Requests', 'Refused', 'Processes'].map
   title,
   value: null,
 }))
-const UNKNOWN_HERE: readonly FigureGiven[] = ['This process asks', 'Store latency', 'Breaker'].map(
-  (title) => ({
-    title,
-    value: null,
-  }),
-)
+const UNKNOWN_HERE: readonly FigureGiven[] = ['Answers now', 'Store latency', 'Breaker'].map((title) => ({
+  title,
+  value: null,
+}))
 
 function hereFigures({ process, samples }: OverviewAnswer): readonly FigureGiven[] {
+  const answered = answeredText(process)
+  const breaker = breakerText(process)
   return [
-    { title: 'Answers now', ...answeredText(process), isWords: true },
+    { title: 'Answers now', ...answered, value: capitalText(answered.value), isWords: true },
     latencyFigure(samples),
-    { title: 'Breaker', ...breakerText(process), isWords: true },
+    { title: 'Breaker', value: capitalText(breaker.value), note: breaker.note, isWords: true },
   ]
 }
 
@@ -119,19 +124,20 @@ interface Given {
   readonly figures: FiguresAnswer | null
   readonly overview: OverviewAnswer | null
   readonly isOld: boolean
+  readonly isHereOld: boolean
 }
 
-export function Figures({ figures, overview, isOld }: Given): VNode {
+export function Figures({ figures, overview, isOld, isHereOld }: Given): VNode {
   const seen = figures ? trafficFigures(figures) : UNKNOWN
   const here = overview ? hereFigures(overview) : UNKNOWN_HERE
   return (
     <div class="strip">
-      <dl class={isOld ? 'old' : ''} aria-label={listText(seen.map(({ title }) => title))}>
+      <dl class={isOld ? 'old' : ''}>
         {seen.map((figure) => (
           <Figure key={figure.title} {...figure} />
         ))}
       </dl>
-      <dl>
+      <dl class={isHereOld ? 'old' : ''}>
         {here.map((figure, nth) => (
           <Figure key={nth} {...figure} />
         ))}

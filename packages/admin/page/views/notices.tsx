@@ -30,12 +30,13 @@ export function Outage({ problem, process, figuresAt }: OutageGiven): VNode {
       <ul>
         <li>{policyText(process)}</li>
         <li>
-          What this process knows of itself still works: the figures on the right and at the end of this page.
+          What this process knows of itself still shows: what answers now, the breaker, and the end of this
+          page.
         </li>
         <li>Customers, plans and changes need the store. They work again as soon as it answers.</li>
       </ul>
       <p class="soft">
-        Trying again every second.
+        Trying again every two seconds.
         {figuresAt > 0 && (
           <>
             {' '}

@@ -15,6 +15,12 @@ function oldAtOf({ connection, overview, figuresAt }: Live): number | undefined 
   return isOld ? figuresAt : undefined
 }
 
+/** What the process says of itself is only old if it does not say it. */
+function hereAtOf({ connection, heardAt }: Live): number | undefined {
+  const isOld = heardAt > 0 && (connection === 'reconnecting' || connection === 'denied')
+  return isOld ? heardAt : undefined
+}
+
 function Notices({ connection, overview, figuresAt, said }: Live): VNode | null {
   if (connection === 'denied') return <Denied says={said} />
   if (!overview) return null
@@ -27,6 +33,7 @@ export function Overview(): VNode {
   const now = useStore(live)
   const { figures, overview } = now
   const oldAt = oldAtOf(now)
+  const hereAt = hereAtOf(now)
   return (
     <>
       <div class="title">
@@ -34,13 +41,18 @@ export function Overview(): VNode {
         <p class="covers">{figures ? coverageText(figures, []) : 'Waiting for the first figures'}</p>
       </div>
       <Notices {...now} />
-      <Figures figures={figures} overview={overview} isOld={oldAt !== undefined} />
+      <Figures
+        figures={figures}
+        overview={overview}
+        isOld={oldAt !== undefined}
+        isHereOld={hereAt !== undefined}
+      />
       <div class="charts">
         <TrafficChart samples={overview?.samples ?? NONE} oldAt={oldAt} />
         <RefusalsChart />
       </div>
       <Rankings figures={figures} oldAt={oldAt} />
-      <Process process={overview?.process ?? null} />
+      <Process process={overview?.process ?? null} oldAt={hereAt} />
     </>
   )
 }

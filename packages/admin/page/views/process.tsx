@@ -28,10 +28,15 @@ function valuesOf(process: ProcessAnswer): readonly string[] {
   return [...numbers, rules ? RULES[rules] : 'off', value === 'degraded' ? `degraded: ${note}` : value]
 }
 
-export function Process({ process }: { readonly process: ProcessAnswer | null }): VNode {
+interface Given {
+  readonly process: ProcessAnswer | null
+  readonly oldAt: number | undefined
+}
+
+export function Process({ process, oldAt }: Given): VNode {
   const values = process && valuesOf(process)
   return (
-    <Panel title="This process" covers="The one that serves this page">
+    <Panel title="This process" covers="The one that serves this page" oldAt={oldAt}>
       <dl class="facts">
         {NAMES.map((name, nth) => (
           <div key={name}>

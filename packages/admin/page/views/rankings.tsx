@@ -25,11 +25,18 @@ export function Estimate({ value, error }: { readonly value: number; readonly er
   )
 }
 
-function Who({ subject, plan }: Seen): VNode {
+interface WhoGiven extends Seen {
+  readonly limit?: string
+}
+
+function Who({ subject, plan, limit }: WhoGiven): VNode {
   return (
     <span class="who">
       <CustomerLink id={subject} plan={plan} />
-      <bdi class="soft plan">{shortText(plan)}</bdi>
+      <span class="soft plan">
+        <bdi class="plan-name">{shortText(plan)}</bdi>
+        {limit !== undefined && <bdi class="limit-name">{shortText(limit)}</bdi>}
+      </span>
     </span>
   )
 }
@@ -55,14 +62,17 @@ export const BUSY: readonly Column<BusyAnswer>[] = [
 ]
 
 export const NEAR: readonly Column<NearAnswer>[] = [
-  WHO,
+  {
+    title: 'Customer, limit',
+    name: 'wide',
+    cell: ({ subject, plan, limit }) => <Who subject={subject} plan={plan} limit={limit} />,
+  },
   {
     title: 'Used',
     name: 'figure of-quota',
-    cell: ({ used, quota, limit }) => (
+    cell: ({ used, quota }) => (
       <>
         {numberText(used)} <span class="soft">of {numberText(quota)}</span>
-        <bdi class="soft limit-name">{shortText(limit, 20)}</bdi>
       </>
     ),
   },

@@ -36,6 +36,23 @@ const EFFECT: Column<Ruled> = { title: 'Effect', name: 'effect', cell: (rule) =>
 const BY: Column<Ruled> = { title: 'By and why', name: 'by-column', cell: (rule) => <Why rule={rule} /> }
 const UNTIL: Column<Ruled> = { title: 'Until', name: 'when', cell: ({ until }) => <Time at={until} /> }
 
+function liftColumn(lift: (rule: RuleAnswer) => void): Column<RuleAnswer> {
+  return {
+    title: 'Change',
+    name: 'act',
+    cell: (rule) => (
+      <button
+        type="button"
+        class="small"
+        aria-label={`Lift the ${rule.kind} of ${shortText(rule.of)}`}
+        onClick={() => lift(rule)}
+      >
+        Lift
+      </button>
+    ),
+  }
+}
+
 interface RulesGiven {
   readonly rules: readonly RuleAnswer[] | null
   readonly refetch: () => void
@@ -45,21 +62,13 @@ interface RulesGiven {
 export function RulesTable({ rules, refetch, none }: RulesGiven): VNode {
   const canLift = useSession()?.readOnly === false
   const [lifted, setLifted] = useState<RuleAnswer | null>(null)
-  const lift: Column<RuleAnswer> = {
-    title: 'Change',
-    name: 'act',
-    cell: (rule) => (
-      <button
-        type="button"
-        class="small"
-        aria-label={`Lift the ${rule.kind} of ${shortText(rule.of)}`}
-        onClick={() => setLifted(rule)}
-      >
-        Lift
-      </button>
-    ),
-  }
-  const columns: readonly Column<RuleAnswer>[] = [OF, EFFECT, UNTIL, BY, ...(canLift ? [lift] : [])]
+  const columns: readonly Column<RuleAnswer>[] = [
+    OF,
+    EFFECT,
+    UNTIL,
+    BY,
+    ...(canLift ? [liftColumn(setLifted)] : []),
+  ]
   return (
     <>
       <Table
@@ -94,9 +103,9 @@ const HISTORY: readonly Column<HistoryAnswer>[] = [
     title: 'What',
     name: 'effect',
     cell: (entry) => (
-      <>
+      <span>
         <span class={`action ${entry.action}`}>{ACTIONS[entry.action]}</span> <Effect rule={entry} />
-      </>
+      </span>
     ),
   },
   { ...UNTIL, name: 'until' },

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
-import { EXIT, type ExitCode } from '../errors.js'
+import { CommandError, EXIT, toCommandError, type ExitCode } from '../errors.js'
 import { safeText } from '../output/safe-text.js'
 import type { Limiter } from '@tollgate/core'
 import {
@@ -12,7 +12,7 @@ import {
   type SharedFlags,
 } from '../session/configuration.js'
 import { saysPlan } from '../session/plan.js'
-import { needHashIds, withSession, type Session } from '../session/session.js'
+import { explained, isOfStore, needHashIds, UNSEEN, withSession, type Session } from '../session/session.js'
 import { withConnection } from './command.js'
 
 /** Options of all commands that change something. */
@@ -114,6 +114,7 @@ async function changeIn<T>(
   await prepare?.(session)
   const planned = await session.rehearse(call, session.nowMs)
   for (const line of await announce(planned, session)) out.note(line)
+  if (!(await isAlive(session))) out.note(UNSEEN)
   if (plans.length > 0 && !session.plans)
     out.note('The plans of the application are not known here, so nobody has checked that this plan exists.')
   if (flags.dryRun) {
@@ -126,12 +127,35 @@ async function changeIn<T>(
     out.json({ done: false, dryRun: false })
     return EXIT.refused
   }
-  const { exit = EXIT.done, says, undo, json } = conclude(await call(session.limiter), session)
+  const { exit = EXIT.done, says, undo, json } = conclude(await called(session, call), session)
   const undoing = undo?.startsWith('tollgate') ? { undo } : {}
   out.say(says)
   if (undo !== undefined) out.line(undoing.undo ? `To undo it: ${undo}` : undo)
   out.json({ done: exit === EXIT.done, dryRun: false, ...json, ...undoing })
   return exit
+}
+
+/** Whether a process of the application was seen. What a user may not read says nothing. */
+async function isAlive({ limiter }: Session): Promise<boolean> {
+  return limiter.traffic({ most: 1 }).then(
+    ({ processes }) => processes > 0,
+    () => true,
+  )
+}
+
+/** @throws {CommandError} when nobody knows whether it was done */
+async function called<T>({ limiter, address }: Session, call: (limiter: Limiter) => Promise<T>): Promise<T> {
+  try {
+    return await call(limiter)
+  } catch (error) {
+    if (!isOfStore(error) || limiter.health().rules === 'off') throw error
+    const { message } = toCommandError(explained(error, address))
+    throw new CommandError(
+      EXIT.store,
+      `${message} It may have been done all the same.`,
+      'Look before you repeat it: tollgate rules lists the rules, and tollgate show ID the units.',
+    )
+  }
 }
 
 async function isWanted({ host, flags }: Context<ChangeFlags>): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dashboard } from '@tollgate/admin'
 import { CommandError, EXIT, wrong, type ExitCode } from '../errors.js'
@@ -57,7 +57,7 @@ async function serveFor(
 ): Promise<ExitCode> {
   await needHashIds(session)
   const handler = dashboard(session.limiter, { readOnly: flags.readOnly === true })
-  const server = createServer(handler as RequestListener)
+  const server = createServer(handler)
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ code }: NodeJS.ErrnoException) => {
       const hint = 'Pass another --port, or none for a free one.'

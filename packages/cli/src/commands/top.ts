@@ -3,7 +3,7 @@ import type { TrafficView } from '@tollgate/core'
 import { EXIT, toCommandError, wrong, type ExitCode } from '../errors.js'
 import type { Host } from '../host.js'
 import type { Output } from '../output/output.js'
-import { safeText } from '../output/safe-text.js'
+import { safeText, widthOf } from '../output/safe-text.js'
 import type { Cell } from '../output/table.js'
 import { counted, lengthInWords, numberInWords } from '../output/words.js'
 import { configure, type Configuration, type Context, type SharedFlags } from '../session/configuration.js'
@@ -116,15 +116,28 @@ async function goOn(context: Context, configuration: Configuration, most: number
   }
 }
 
+const ESCAPE = '\u001b'
+const PAINTED = new RegExp(`${ESCAPE}\\[\\d+m`, 'g')
+
 /** Draws lines over those that it has drawn before. */
 function painter({ stdout }: Host): (lines: readonly string[]) => void {
   let height = 0
   return (all) => {
-    const lines = all.slice(0, (stdout.rows ?? Infinity) - 1)
+    const columns = stdout.columns ?? Infinity
+    // A line that is wider than the terminal takes several of its rows.
+    const rowsOf = (line: string): number =>
+      Math.max(1, Math.ceil(widthOf(line.replace(PAINTED, '')) / columns))
+    const lines: string[] = []
+    let rows = 0
+    for (const line of all) {
+      if (rows + rowsOf(line) > (stdout.rows ?? Infinity) - 1) break
+      rows += rowsOf(line)
+      lines.push(line)
+    }
     // Up to the first line of the frame before, and away with it.
     const over = height > 0 ? `\u001b[${height}A\u001b[J` : ''
     stdout.write(`${over}${lines.join('\n')}\n`)
-    height = lines.length
+    height = rows
   }
 }
 

@@ -26,6 +26,10 @@ export interface Address {
   readonly shown: string
 }
 
+/** What is not shown can be a part of a password. */
+const ENCODED =
+  'In a password, write %2F for /, %23 for #, %3F for ? and %40 for @, or put it into REDIS_PASSWORD.'
+
 type Env = Readonly<Record<string, string | undefined>>
 
 const DEFAULT_URL = 'redis://127.0.0.1:6379'
@@ -61,7 +65,8 @@ export function readAddress(flags: ConnectionFlags, env: Env): Address {
     isTls: first.protocol === 'rediss:' || flags.tlsCa !== undefined,
     password: decoded(first.password) ?? (env['REDIS_PASSWORD'] || undefined),
     sentinelPassword: env['REDIS_SENTINEL_PASSWORD'] || undefined,
-    shown: shownOf(urls, nodes, sentinel),
+    // Without a password, what stands for the user may be one.
+    shown: shownOf(urls, nodes, { sentinel, hasPassword: first.password !== '' || !!env['REDIS_PASSWORD'] }),
   }
 }
 
@@ -73,6 +78,9 @@ function parse(source: string, text: string): URL {
     // What is no URL can still have a password in it.
     throw new CommandError(EXIT.usage, `${source}: this is no address. Expected ${EXAMPLE}.`)
   }
+  // A password that is not encoded can look like these.
+  if (url.hash !== '' || url.search !== '')
+    throw new CommandError(EXIT.usage, `${source}: it contains # or ?. Expected ${EXAMPLE}.`, ENCODED)
   if (url.protocol !== 'redis:' && url.protocol !== 'rediss:') throw wrong(source, url.protocol, EXAMPLE)
   return url
 }
@@ -98,18 +106,28 @@ function decoded(part: string): string | undefined {
 function dbOf(source: string, { pathname }: URL, kind: Address['kind']): number {
   const text = pathname.replace(/^\//, '')
   if (text === '') return 0
-  if (!/^\d{1,4}$/.test(text)) throw wrong(source, pathname, "the number of a database, such as '/2'")
+  if (!/^\d{1,4}$/.test(text))
+    throw new CommandError(
+      EXIT.usage,
+      `${source}: what follows the host is not the number of a database, such as /2.`,
+      ENCODED,
+    )
   if (kind === 'cluster' && Number(text) !== 0)
     throw new CommandError(EXIT.usage, `${source}: a cluster has only the database 0. Leave /${text} out.`)
   return Number(text)
 }
 
-function shownOf(urls: readonly URL[], nodes: Address['nodes'], sentinel: string | undefined): string {
+function shownOf(
+  urls: readonly URL[],
+  nodes: Address['nodes'],
+  { sentinel, hasPassword }: { readonly sentinel: string | undefined; readonly hasPassword: boolean },
+): string {
   const shown = urls.map(({ protocol, username, pathname }, i) => {
     const { host, port } = nodes[i] as Address['nodes'][number]
-    const user = username === '' ? '' : `${safeText(decoded(username) ?? '')}@`
-    const name = host.includes(':') ? `[${host}]` : safeText(host)
-    return `${protocol}//${user}${name}:${port}${pathname === '/' ? '' : safeText(pathname)}`
+    const name = hasPassword ? safeText(decoded(username) ?? '') : '…'
+    const user = username === '' ? '' : `${name}@`
+    const shownHost = host.includes(':') ? `[${host}]` : safeText(host)
+    return `${protocol}//${user}${shownHost}:${port}${pathname === '/' ? '' : safeText(pathname)}`
   })
   return sentinel === undefined
     ? shown.join(',')

@@ -32,20 +32,51 @@ export async function loadPlansFile(named: string | undefined, cwd: string): Pro
   return { shown, options }
 }
 
+/** How long a file may take to load, in ms. */
+const LOADING_MS = 10_000
+
 async function importFrom(path: string, shown: string): Promise<unknown> {
+  const undo = contain()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const problem = new Error(`it was not loaded within ${LOADING_MS / 1000} s: does it wait for something?`)
+    timer = setTimeout(() => reject(problem), LOADING_MS)
+  })
   try {
-    const { default: exported } = (await import(pathToFileURL(path).href)) as { readonly default?: unknown }
+    const loading = import(pathToFileURL(path).href) as Promise<{ readonly default?: unknown }>
+    const { default: exported } = await Promise.race([loading, late])
     return exported
   } catch (error) {
-    const { name, message } = error as Error
+    const message = reasonOf(error)
     throw new CommandError(
       EXIT.usage,
-      `${shown} cannot be loaded: ${safeText(`${name}: ${message}`, 400)}.`,
+      `${shown} cannot be loaded: ${safeText(message, 400)}.`,
       /outside a module|Unexpected token 'export'/.test(message)
         ? 'It must be an ES module: call it .mjs, or write "type": "module" into its package.json.'
         : undefined,
     )
+  } finally {
+    clearTimeout(timer)
+    undo()
   }
+}
+
+/** While a file of the application is loaded, it ends no process, and what it prints is no part of an answer. Returns what undoes that. */
+function contain(): () => void {
+  const { exit, stdout, stderr } = process
+  const { write } = stdout
+  process.exit = (code) => {
+    throw new Error(`it calls process.exit(${code ?? ''})`)
+  }
+  stdout.write = stderr.write.bind(stderr) as typeof write
+  return () => {
+    process.exit = exit
+    stdout.write = write
+  }
+}
+
+function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `it threw ${String(thrown)}`
 }
 
 const EXAMPLE = "export default { plans: { free: '100/min', pro: '3000/min' }, defaultPlan: 'free' }"

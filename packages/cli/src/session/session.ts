@@ -92,12 +92,12 @@ function storeOf(client: Client, { prefix, shards }: SharedFlags): Store {
   }
 }
 
-function isOfStore(error: unknown): boolean {
+export function isOfStore(error: unknown): boolean {
   return toCommandError(error).exit === EXIT.store
 }
 
 /** For a store that fails, what that means here: core's words are for the code of an application. */
-function explained(error: unknown, address: Address): unknown {
+export function explained(error: unknown, address: Address): unknown {
   if (error instanceof CommandError || !isOfStore(error)) return error
   const { reason, cause } = error as { readonly reason?: string; readonly cause?: unknown }
   const fault = faultOf(reason === 'timeout' ? new Error('it did not answer') : (cause ?? error), address)

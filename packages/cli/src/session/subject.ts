@@ -1,4 +1,5 @@
 import { subjectForIp, type Subject } from '@tollgate/core'
+import { isHiddenId } from '@tollgate/core/adapter'
 import { CommandError, EXIT } from '../errors.js'
 import { safeText } from '../output/safe-text.js'
 
@@ -13,13 +14,19 @@ export interface SubjectFlags {
 export function subjectOf(given: string, { ip = false, exact = false }: SubjectFlags): Subject | string {
   if (given === '')
     throw new CommandError(EXIT.usage, 'ID: it is empty. Pass the id that the application counts by.')
+  if (!exact && isHiddenId(given))
+    throw new CommandError(
+      EXIT.usage,
+      'ID: this is how lists show an id that is hashed, or that is long or has odd characters. The id cannot be found from it.',
+      'Pass the id itself. --exact takes this text for one.',
+    )
   if (ip) return subjectForIp(given)
   return exact ? { id: given } : given
 }
 
 /** The same with the plan, for calls that are about one subject. An id alone stays one, so that core refuses it where it says no plan. */
 export function withPlan(given: string, flags: SubjectFlags & { readonly plan?: string }): Subject | string {
-  const subject = subjectOf(given, { ...flags, exact: false })
+  const subject = flags.exact ? given : subjectOf(given, flags)
   if (flags.plan === undefined) return subject
   return { ...(typeof subject === 'string' ? { id: subject } : subject), plan: flags.plan }
 }

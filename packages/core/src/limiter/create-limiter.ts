@@ -35,6 +35,7 @@ import { Reporter, StoreWarning } from './report/reporter.js'
 import type { Reservation } from './reservation.js'
 import { Settling } from './settle/settlement.js'
 import type { GivenPlans } from './traffic/given-plans.js'
+import type { Inspector } from './traffic/questions.js'
 import { TrafficCalls, type TrafficNeeds } from './traffic/traffic-calls.js'
 
 /**
@@ -141,11 +142,12 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
     }
   }
 
-  #forTraffic({ planOf }: LimiterOptions): Pick<TrafficNeeds, 'plans' | 'peek' | 'assumesPlan'> {
+  #forTraffic({ planOf }: LimiterOptions): Pick<TrafficNeeds, 'plans' | keyof Inspector> {
     return {
       assumesPlan: () => planOf === undefined && this.#plans.names.length > 1,
       plans: () => this.#given,
       peek: async (subject) => this.#common.peek(subject, { onStoreFailure: 'throw' }),
+      lookBehind: (subject) => this.#common.look([subject], true),
     }
   }
 

@@ -37,6 +37,11 @@ export function subjectKey({ id, kind }: Subject, hide?: HideId): string {
   return kind === 'ip' ? `@${name}` : name
 }
 
+/** Whether a text is how a subject is shown whose id is not: the id cannot be found from it. */
+export function isHiddenId(text: string): boolean {
+  return /^@?#[\w-]{43}$/.test(text)
+}
+
 /** Separates the limiter's name from the rest of a key. It occurs nowhere else in a key. */
 const AFTER_NAME = '^'
 

@@ -60,13 +60,23 @@ function readAround(given: string): (nowMs: number) => { readonly from: number; 
       return around(todayMs > nowMs ? todayMs - DAY_MS : todayMs)
     }
   }
-  const ms = Date.parse(given)
-  if (Number.isFinite(ms) && /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(given)) return () => around(ms)
+  const ms = msOf(given)
+  if (ms !== undefined) return () => around(ms)
   throw wrong(
     '--at',
     given,
     'a time of day in UTC, such as 14:03, or a date and time with its zone, such as 2027-01-31T14:03:00Z',
   )
+}
+
+const DATE = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/i
+
+/** Undefined for what is no date and time with its zone, such as 31 February. */
+function msOf(given: string): number | undefined {
+  const [, day] = DATE.exec(given) ?? []
+  if (day === undefined || !new Date(`${day}T00:00Z`).toJSON()?.startsWith(day)) return undefined
+  const ms = Date.parse(given)
+  return Number.isFinite(ms) ? ms : undefined
 }
 
 function print(out: Output, { from, denials }: DenialLog, asked: Asked): void {
@@ -109,7 +119,7 @@ const COLUMNS = [
   { title: 'USED', align: 'right' },
   { title: 'COST', align: 'right' },
   { title: 'FITS IN', align: 'right' },
-  { title: 'SOURCE' },
+  { title: 'SOURCE', narrow: 'cut' },
   { title: 'ROUTE', narrow: 'cut' },
 ] as const
 

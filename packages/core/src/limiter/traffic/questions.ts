@@ -8,6 +8,7 @@ import type { Subject } from '../../plans/subject.js'
 import { needSubject } from '../../requests/subject/subject.js'
 import type { Board, NoteTerms } from '../../stores/board.js'
 import type { Decision, LimitState } from '../decision/decision.js'
+import type { Look } from '../look.js'
 import { answered, topicOf } from './board-access.js'
 import { readLeft } from './given-plans.js'
 
@@ -38,6 +39,8 @@ const FORMAT = 1
 /** What makes an inspection. */
 export interface Inspector {
   readonly peek: (subject: Subject) => Promise<Decision>
+  /** Where it stands behind the rule that blocks it. */
+  readonly lookBehind: (subject: Subject) => Promise<Look>
   /** Whether a subject that names no plan gets the default plan, although there are others. */
   readonly assumesPlan: () => boolean
 }
@@ -108,13 +111,27 @@ export class Questions {
 }
 
 /** @throws whatever `peek` does */
-export async function inspect(subject: Subject, { peek, assumesPlan }: Inspector): Promise<Inspection> {
-  const { plan, limits, allowed, violated, retryAfterMs, reason, override, block } = await peek(subject)
+export async function inspect(
+  subject: Subject,
+  { peek, lookBehind, assumesPlan }: Inspector,
+): Promise<Inspection> {
+  const { allowed, violated, retryAfterMs, reason, block, source, ...seen } = await peek(subject)
+  // A rule answers before the plan is looked up.
+  const { plan, limits, override } = source === 'rule' ? await behind(subject, lookBehind) : seen
   const isDefaultPlan = subject.plan === undefined && assumesPlan() ? true : undefined
   return {
     ...{ plan, limits, allowed, violated, retryAfterMs },
     ...givenOf({ isDefaultPlan, reason, override, block }),
   }
+}
+
+async function behind(
+  subject: Subject,
+  lookBehind: Inspector['lookBehind'],
+): Promise<Pick<Inspection, 'plan' | 'limits' | 'override'>> {
+  const { decision, limits } = await lookBehind(subject)
+  const { plan, override } = decision
+  return { plan, limits: limits.map(({ timeZone: _, ...limit }) => limit), ...givenOf({ override }) }
 }
 
 interface Failure {
