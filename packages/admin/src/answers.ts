@@ -148,7 +148,7 @@ export interface SubjectAnswer {
 export interface StateAnswer extends LimitAnswer {
   readonly used: number
   readonly remaining: number
-  /** Until all is back; 0 if all is there. */
+  /** ms until more is back, if no other request takes units; 0 if nothing is used, and for requests in flight. */
   readonly resetMs: number
   readonly backAt: string | null
   readonly toppedUp?: number

@@ -16,7 +16,7 @@ import { UseChart } from './use-chart.tsx'
 const EVERY_MS = 2_000
 
 const SAID: Readonly<Record<SubjectAnswer['planFrom'], string>> = {
-  operator: 'the address of this page says so',
+  operator: 'as the link to this page says',
   application: 'the application says so',
   requests: 'its last requests had it',
   denial: 'its last refusal had it',

@@ -76,7 +76,7 @@ function Limit({ limit }: { readonly limit: StateAnswer }): VNode {
 function Back({ limit: { resetMs, backAt } }: { readonly limit: StateAnswer }): VNode {
   return (
     <span class="soft" title={backAt ? utcText(backAt) : undefined}>
-      {resetMs > 0 ? `all back in ${durationText(resetMs)}` : 'all there'}
+      {resetMs > 0 ? `more in ${durationText(resetMs)}` : 'all there'}
     </span>
   )
 }
