@@ -1,10 +1,10 @@
-import { internalsOf } from '@tollgate/core/adapter'
+import { internalsOf, isHiddenId } from '@tollgate/core/adapter'
 import { subjectForIp, type Booking, type Limiter, type Subject } from '@tollgate/core'
 import type { ChangeAnswer, ChangeBody, ChangeKind } from './answers.js'
 import type { Operator } from './options.js'
 import { isOfStore } from './reports/reason.js'
 import type { Asked, Found } from './reports/subject.js'
-import { problem } from './responses.js'
+import { hiddenId, problem } from './responses.js'
 
 /** Who makes a change, and what is known of whom it is about. */
 interface Changing extends Operator {
@@ -101,6 +101,7 @@ export function readChange(text: string): ChangeBody | Response {
     return problem(400, `kind: write ${Object.keys(CHANGES).join(', ')}.`)
   const isOfPlan = kind === 'scale' || (kind === 'lift' && lifts === 'scale')
   if (!isOfPlan && !id) return problem(400, 'id: it is missing.')
+  if (!isOfPlan && isHiddenId(id ?? '')) return hiddenId()
   return given as ChangeBody
 }
 

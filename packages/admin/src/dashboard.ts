@@ -1,4 +1,4 @@
-import { internalsOf } from '@tollgate/core/adapter'
+import { internalsOf, isHiddenId } from '@tollgate/core/adapter'
 import type { Limiter } from '@tollgate/core'
 import { Access, type Asking } from './access/access.js'
 import { crossSiteProblem } from './access/same-site.js'
@@ -11,7 +11,7 @@ import { isOfStore, reasonOf } from './reports/reason.js'
 import { refusalsReport } from './reports/refusals.js'
 import { rulesReport } from './reports/rules.js'
 import { SubjectReports } from './reports/subject.js'
-import { pageResponse, problem, redirect, secured, wrongMethod } from './responses.js'
+import { hiddenId, pageResponse, problem, redirect, secured, wrongMethod } from './responses.js'
 import { stream } from './stream.js'
 
 /** The last hour is read so often at most, in ms. */
@@ -123,6 +123,7 @@ export class Dashboard<Req> {
   async #subject(asked: URLSearchParams): Promise<unknown> {
     const id = asked.get('id')
     if (!id) return problem(400, 'id: it is missing.')
+    if (isHiddenId(id)) return hiddenId()
     const about = { id, isAddress: asked.get('ip') === '1', plan: asked.get('plan') ?? undefined }
     try {
       return await this.#subjects.report(about)

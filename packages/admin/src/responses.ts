@@ -52,6 +52,14 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 }
 
+/** For what lists show instead of an id: nothing would be found under it, and a rule for it would hold for nobody. */
+export function hiddenId(): Response {
+  return problem(
+    400,
+    'id: this is how lists show an id that is hashed, or that is long or has odd characters. Search for the id itself.',
+  )
+}
+
 /** An error as problem details (RFC 9457). */
 export function problem(
   status: number,

@@ -247,7 +247,7 @@ describe.each(Object.entries(STORES))('%s', (_, store) => {
 })
 
 test('hostile ids come as JSON, and are asked for as they are', async () => {
-  const { limiter, get } = asking({ ...PLANS, store: memoryStore() })
+  const { limiter, get, change } = asking({ ...PLANS, store: memoryStore() })
   const ids = [
     '</script><script>alert(1)</script>',
     'شركة',
@@ -262,6 +262,9 @@ test('hostile ids come as JSON, and are asked for as they are', async () => {
     const seen = await get<SubjectAnswer>(`subject?id=${encodeURIComponent(id)}&plan=pro`)
     expect([id, seen.id, seen.limits[0]?.used]).toEqual([id, id, 1])
   }
+  const hidden = `#${'x'.repeat(43)}`
+  await expect(get(`subject?id=${encodeURIComponent(hidden)}`)).rejects.toThrow(/^400 .*the id itself/)
+  await expect(change({ kind: 'block', id: hidden, for: '1h' })).rejects.toThrow(/^400 .*the id itself/)
   await expect(get('subject')).rejects.toThrow(
     '400 {"type":"about:blank","title":"Bad Request","status":400,"detail":"id: it is missing."}',
   )
