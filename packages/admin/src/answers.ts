@@ -35,6 +35,8 @@ export interface LimitAnswer {
   readonly windowMs: number
   /** Set for limits of requests in flight. */
   readonly quotaUnit?: 'concurrent-requests'
+  /** Whether its windows begin and end, so that it can have top-ups. Left out if the plan is not known. */
+  readonly hasWindows?: boolean
 }
 
 /** `GET api/overview`, and each event of `GET api/live` (`data:` of event `overview`). */

@@ -2,6 +2,7 @@ import { internalsOf, isHiddenId } from '@tollgate/core/adapter'
 import { subjectForIp, type Booking, type Limiter, type Subject } from '@tollgate/core'
 import type { ChangeAnswer, ChangeBody, ChangeKind } from './answers.js'
 import type { Operator } from './options.js'
+import { plansOf } from './reports/plans.js'
 import { isOfStore } from './reports/reason.js'
 import type { Asked, Found } from './reports/subject.js'
 import { hiddenId, problem } from './responses.js'
@@ -54,7 +55,10 @@ const CHANGES: Readonly<Record<ChangeKind, Change>> = {
     const isOpen = body.for === undefined && body.until === undefined
     const end = isOpen ? await windowEndOf(limiter, subject, limit) : endOf(body)
     const booking = await limiter.topUp(subject, { limit, units, key, ...end })
-    return booked(booking, `${nameOf(body)} was given ${units} units beside the quota of ${limit}.`)
+    return booked(
+      booking,
+      `${nameOf(body)} was given ${units.toLocaleString('en')} units beside the quota of ${limit}.`,
+    )
   },
   async renew(limiter, body, { planOf }) {
     const { limit = '', key = '' } = body
@@ -79,6 +83,8 @@ const TYPES: Readonly<Record<keyof ChangeBody, string>> = {
   ...{ lifts: 'string', limit: 'string', units: 'number', key: 'string', limits: 'object' },
 }
 
+const LIFTED: readonly string[] = ['block', 'override', 'scale']
+
 /** @returns the body of a change, or why it is none */
 export function readChange(text: string): ChangeBody | Response {
   let given: unknown
@@ -96,10 +102,13 @@ export function readChange(text: string): ChangeBody | Response {
     const fits = name === 'limits' ? isLimits(value) : typeof value === expected
     if (!fits) return problem(400, `${name}: it is no ${expected}.`)
   }
-  const { kind, id, lifts } = given as ChangeBody
+  const { kind, id, lifts, plan } = given as ChangeBody
   if (!Object.hasOwn(CHANGES, kind ?? ''))
     return problem(400, `kind: write ${Object.keys(CHANGES).join(', ')}.`)
+  if (kind === 'lift' && !LIFTED.includes(lifts ?? ''))
+    return problem(400, `lifts: write ${LIFTED.join(', ')}.`)
   const isOfPlan = kind === 'scale' || (kind === 'lift' && lifts === 'scale')
+  if (isOfPlan && !plan) return problem(400, 'plan: it is missing.')
   if (!isOfPlan && !id) return problem(400, 'id: it is missing.')
   if (!isOfPlan && isHiddenId(id ?? '')) return hiddenId()
   return given as ChangeBody
@@ -111,9 +120,15 @@ function isLimits(given: unknown): boolean {
 
 /** Makes a change. What the limiter refuses is answered with its own words. */
 export async function change(limiter: Limiter, body: ChangeBody, changing: Changing): Promise<Response> {
+  const known = plansOf(limiter).map(({ name }) => name)
+  // On a mistyped plan, other limits would be forgotten or booked on.
+  if (body.plan !== undefined && known.length > 0 && !known.includes(body.plan))
+    return problem(400, `plan: there is no plan ${body.plan}. They are ${known.join(', ')}.`)
   try {
     return Response.json(await CHANGES[body.kind](limiter, body, changing))
   } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'ERR_TOLLGATE_CLOSED')
+      return problem(503, 'This limiter was closed.')
     if (isOfStore(error))
       return problem(503, 'The store does not answer. It may have got the change: look before you repeat it.')
     const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }

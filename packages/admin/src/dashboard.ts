@@ -2,7 +2,7 @@ import { internalsOf, isHiddenId } from '@tollgate/core/adapter'
 import type { Limiter } from '@tollgate/core'
 import { Access, type Asking } from './access/access.js'
 import { crossSiteProblem } from './access/same-site.js'
-import type { SessionAnswer } from './answers.js'
+import type { PlansAnswer, RefusalsAnswer, RulesAnswer, SessionAnswer } from './answers.js'
 import { change, readChange } from './changes.js'
 import { Live } from './live.js'
 import { originsOf, type DashboardOptions, type Operator } from './options.js'
@@ -10,12 +10,15 @@ import { plansOf, plansReport } from './reports/plans.js'
 import { isOfStore, reasonOf } from './reports/reason.js'
 import { refusalsReport } from './reports/refusals.js'
 import { rulesReport } from './reports/rules.js'
-import { SubjectReports } from './reports/subject.js'
+import { SubjectReports, TooManyReports } from './reports/subject.js'
 import { hiddenId, pageResponse, problem, redirect, secured, wrongMethod } from './responses.js'
-import { stream } from './stream.js'
+import { Shared } from './shared.js'
+import { STREAM, stream } from './stream.js'
 
 /** The last hour is read so often at most, in ms. */
 const REFUSALS_MS = 10_000
+/** The same of all rules. */
+const RULES_MS = 1000
 const LONGEST_BODY = 16_384
 /** More streams than people look with. */
 const MOST_STREAMS = 100
@@ -31,7 +34,8 @@ export class Dashboard<Req> {
   readonly #live: Live
   readonly #subjects: SubjectReports
   readonly #reads: ReadonlyMap<string, Read>
-  #refusals: { readonly atMs: number; readonly report: ReturnType<typeof refusalsReport> } | undefined
+  readonly #refusals: Shared<RefusalsAnswer>
+  readonly #rules: Shared<RulesAnswer>
 
   constructor(limiter: Limiter, { authorize, readOnly = false, origin }: DashboardOptions<Req>) {
     this.access = new Access(limiter, authorize)
@@ -39,13 +43,15 @@ export class Dashboard<Req> {
     this.#origins = originsOf(origin)
     this.#readOnly = readOnly
     this.#live = new Live(limiter)
-    this.#subjects = new SubjectReports(limiter, this.#live)
+    this.#rules = new Shared(() => rulesReport(limiter), RULES_MS)
+    this.#refusals = new Shared(() => refusalsReport(limiter), REFUSALS_MS)
+    this.#subjects = new SubjectReports(limiter, this.#rules)
     this.#reads = new Map<string, Read>([
       ['/api/session', async (_, { by }) => this.#session(by)],
       ['/api/overview', () => this.#live.overview()],
-      ['/api/refusals', () => this.#lastHour()],
-      ['/api/rules', () => rulesReport(limiter)],
-      ['/api/plans', () => this.#live.overview().then(() => plansReport(limiter, this.#live.view))],
+      ['/api/refusals', () => this.#refusals.value()],
+      ['/api/rules', () => this.#rules.value()],
+      ['/api/plans', () => this.#plans()],
       ['/api/subject', ({ searchParams }) => this.#subject(searchParams)],
     ])
   }
@@ -72,7 +78,8 @@ export class Dashboard<Req> {
     if (path === '/api/changes')
       return method === 'POST' ? this.#change(request, asking) : wrongMethod(this.#readOnly ? '' : 'POST')
     if (method !== 'GET' && method !== 'HEAD') return wrongMethod('GET, HEAD')
-    const page = `${asking.base}/`
+    // Two slashes would be another host.
+    const page = `${asking.base.replace(/^\/+/, '/')}/`
     // The page asks relative to its own address.
     if (path === '') return redirect(page + new URL(request.url).search)
     if (path === '/') {
@@ -82,6 +89,7 @@ export class Dashboard<Req> {
     const operator = await this.access.operatorOf(request, asking, 'read')
     if (!operator) return this.#refusal()
     if (path === '/') return pageResponse()
+    if (path === '/api/live' && method === 'HEAD') return new Response(null, { headers: STREAM })
     if (path === '/api/live') return this.#follow(request, asking)
     const read = this.#reads.get(path)
     if (!read) return problem(404, 'There is no such page.')
@@ -111,13 +119,9 @@ export class Dashboard<Req> {
     }
   }
 
-  #lastHour(): ReturnType<typeof refusalsReport> {
-    const known = this.#refusals
-    if (known && performance.now() < known.atMs + REFUSALS_MS) return known.report
-    const report = refusalsReport(this.#limiter)
-    this.#refusals = { atMs: performance.now(), report }
-    report.catch(() => (this.#refusals = undefined))
-    return report
+  async #plans(): Promise<PlansAnswer> {
+    const [{ rules }] = await Promise.all([this.#rules.value(), this.#live.overview()])
+    return plansReport(this.#limiter, rules, this.#live.view)
   }
 
   async #subject(asked: URLSearchParams): Promise<unknown> {
@@ -129,6 +133,8 @@ export class Dashboard<Req> {
       return await this.#subjects.report(about)
     } catch (error) {
       const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+      if (error instanceof TooManyReports)
+        return problem(503, 'Too many customers are looked at.', { 'Retry-After': '1' })
       if (isOfStore(error) || typeof code !== 'string') throw error
       return problem(400, `${String(message)}.`)
     }
@@ -147,8 +153,8 @@ export class Dashboard<Req> {
     if (foreign) return foreign
     if (!/^application\/json\b/i.test(request.headers.get('content-type') ?? ''))
       return problem(415, 'The body has to be JSON.')
-    const text = await request.text()
-    if (text.length > LONGEST_BODY) return problem(413, 'The body is too long.')
+    const text = await textOf(request)
+    if (text === undefined) return problem(413, 'The body is too long.')
     const body = readChange(text)
     if (body instanceof Response) return body
     const operator = await this.access.operatorOf(request, asking, body.kind)
@@ -158,6 +164,20 @@ export class Dashboard<Req> {
       planOf: (asked) => this.#subjects.planOf(asked),
     })
     this.#subjects.forget()
+    this.#rules.forget()
     return response
   }
+}
+
+/** The body; undefined if it is longer than any change. Then the rest is not read. */
+async function textOf(request: Request): Promise<string | undefined> {
+  if (Number(request.headers.get('content-length') ?? 0) > LONGEST_BODY) return undefined
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.length
+    if (length > LONGEST_BODY) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
 }

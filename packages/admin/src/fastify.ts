@@ -27,14 +27,20 @@ export function dashboard(limiter: Limiter, options: DashboardOptions<FastifyReq
     // The body is read by the dashboard itself, whatever the application's parsers would make of it.
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null))
-    const base = app.prefix.replace(/\/+$/, '')
     const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       reply.hijack()
-      const url = request.url.slice(base.length)
+      const [pathname = '', ...query] = request.url.split('?')
+      const { '*': rest } = request.params as { readonly '*'?: string }
+      // Not by the length of the prefix: that can have parameters.
+      const tail = rest === undefined ? (pathname.endsWith('/') ? '/' : '') : `/${rest}`
+      const base = pathname.endsWith(tail) ? pathname.slice(0, pathname.length - tail.length) : pathname
+      const url = [tail, ...query].join('?')
       await answerNode(made, [request.raw, reply.raw], { host: request, base, url })
     }
-    app.all('/', handler)
-    app.all('/*', handler)
+    // Operators are no customers.
+    const own = { config: { rateLimit: false as const } }
+    app.all('/', own, handler)
+    app.all('/*', own, handler)
     done()
   }
   return Object.defineProperty(plugin, 'token', { get: () => made.access.local?.token }) as DashboardPlugin

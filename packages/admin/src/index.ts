@@ -40,7 +40,8 @@ export function dashboard(limiter: Limiter, options: MountedOptions<NodeRequest>
   const mount = (options.path ?? '').replace(/\/+$/, '')
   const handler = (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
     const { baseUrl = '', originalUrl, body } = req as Expressed
-    const url = req.url ?? '/'
+    // Who asks as of a proxy sends the whole URL.
+    const url = (req.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
     const path = behind(mount, url)
     if (path === undefined) {
       if (next) return next()

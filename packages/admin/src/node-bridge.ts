@@ -3,9 +3,6 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Dashboard } from './dashboard.js'
 
-/** More is no change. */
-const LONGEST_BODY = 65_536
-
 /** Where a request is, for a host on Node. */
 export interface Place<Req> {
   /** The host's own request. */
@@ -26,7 +23,7 @@ export async function answerNode<Req>(
 ): Promise<void> {
   try {
     const [path = ''] = url.split('?')
-    const request = await toRequest(req, url, body)
+    const request = toRequest(req, url, body)
     const asking = { host, base, peer: req.socket.remoteAddress }
     await send(await dashboard.answer(request, path, asking), req, res)
   } catch {
@@ -36,7 +33,7 @@ export async function answerNode<Req>(
   }
 }
 
-async function toRequest(req: IncomingMessage, url: string, body: unknown): Promise<Request> {
+function toRequest(req: IncomingMessage, url: string, body: unknown): Request {
   const headers = new Headers()
   for (const [name, value] of Object.entries(req.headers)) {
     // Those of HTTP/2 that begin with a colon are none.
@@ -46,27 +43,24 @@ async function toRequest(req: IncomingMessage, url: string, body: unknown): Prom
   if (typeof authority === 'string' && !headers.has('host')) headers.set('host', authority)
   const { method = 'GET' } = req
   const where = `http://dashboard${url.startsWith('/') ? url : `/${url}`}`
-  if (method !== 'POST') return new Request(where, { method: method === 'HEAD' ? 'HEAD' : method, headers })
-  return new Request(where, { method, headers, body: await textOf(req, body) })
+  if (method !== 'POST') return new Request(where, { method, headers })
+  return new Request(where, { method, headers, body: bodyOf(req, body), duplex: 'half' } as RequestInit)
 }
 
-/** The body, also if a parser of the host has read it already. */
-async function textOf(req: IncomingMessage, parsed: unknown): Promise<string> {
-  if (typeof parsed === 'string' || Buffer.isBuffer(parsed)) return parsed.toString()
+/** The body, also if a parser of the host has read it already. Otherwise it is read once somebody who may wants it. */
+function bodyOf(req: IncomingMessage, parsed: unknown): unknown {
+  if (typeof parsed === 'string') return parsed
+  if (Buffer.isBuffer(parsed)) return parsed.toString()
   if (req.readableEnded) return JSON.stringify(parsed) ?? ''
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length <= LONGEST_BODY) chunks.push(chunk)
-  }
-  // What is cut is no JSON, so nothing comes of it.
-  return Buffer.concat(chunks).toString()
+  return Readable.toWeb(req)
 }
 
 async function send(response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> {
   res.statusCode = response.status
   for (const [name, value] of response.headers) res.setHeader(name, value)
+  // Nobody wants the rest of what is still sent.
+  if (!req.readableEnded && req.method === 'POST' && req.httpVersionMajor < 2)
+    res.setHeader('Connection', 'close')
   if (!response.body || req.method === 'HEAD') {
     await response.body?.cancel()
     res.end()

@@ -100,6 +100,10 @@ describe.each(Object.entries(HOSTS))('%s', (name, host) => {
     ['a text', () => 'ops'],
     ['a rejection', () => Promise.reject(new Error('session expired'))],
     [
+      'an error without a text',
+      () => Promise.reject(Object.assign(new Error('x'), { message: { code: 7 } })),
+    ],
+    [
       'an error',
       () => {
         throw new Error('boom')
@@ -127,7 +131,7 @@ describe.each(Object.entries(HOSTS))('%s', (name, host) => {
     expect((await post(mounted, BLOCK)).status).toBe(403)
     expect(await rulesOf(mounted)).toEqual([])
     const codes = warned.mock.calls.map(([, { code }]) => code)
-    expect(codes).toEqual(_.startsWith('a rejection') || _ === 'an error' ? ['TOLLGATE_AUTHORIZE'] : [])
+    expect(codes).toEqual(_ === 'a rejection' || _.startsWith('an error') ? ['TOLLGATE_AUTHORIZE'] : [])
   })
 
   test('lets in for one action and not for another', async () => {
@@ -209,6 +213,9 @@ describe.each(Object.entries(HOSTS))('%s', (name, host) => {
     ['a factor out of range', { kind: 'override', id: 'acme', factor: -1, for: '1h' }, 400],
     ['a plan that does not exist', { kind: 'scale', plan: 'gold', factor: 2, for: '1h' }, 400],
     ['limits that are none', { kind: 'override', id: 'acme', limits: ['many'], for: '1h' }, 400],
+    ['nothing to lift', { kind: 'lift', id: 'acme' }, 400],
+    ['a scale of no plan to lift', { kind: 'lift', lifts: 'scale' }, 400],
+    ['a mistyped plan', { kind: 'reset', id: 'acme', plan: 'prp' }, 400],
     ['units that are none', { kind: 'topUp', id: 'acme', limit: 'hour', units: 0, key: 'a', for: '1h' }, 400],
     ['more than a change needs', { ...BLOCK, reason: 'x'.repeat(20_000) }, 413],
   ])('refuses %s, and says why', async (_, body, expected) => {
@@ -220,6 +227,24 @@ describe.each(Object.entries(HOSTS))('%s', (name, host) => {
     if (name === 'Express' && _ === 'no JSON') return
     expect(answer.headers.get('content-type')).toBe('application/problem+json')
     expect(jsonOf(answer).detail).toMatch(/^\S.*\.$/)
+  })
+
+  test('reads no more of a body than a change can have, and nothing of it for who may not', async () => {
+    const mounted = await mount()
+    const long = JSON.stringify({ ...BLOCK, reason: 'x'.repeat(2_000_000) })
+    expect((await post(mounted, long)).status).toBe(413)
+    expect((await post(mounted, long, { ...OWN, 'sec-fetch-site': 'cross-site' })).status).not.toBe(200)
+    expect(await rulesOf(mounted)).toEqual([])
+  })
+
+  test('who only asks for the head of the stream follows nothing', async () => {
+    const mounted = await mount()
+    const limiter = limiterOf.get(mounted) as Limiter
+    for (let i = 0; i < 120; i += 1)
+      expect((await mounted.ask('/_tollgate/api/live', { method: 'HEAD' })).status).toBe(200)
+    const read = jest.spyOn(limiter, 'traffic')
+    expect(await mounted.follow('/_tollgate/api/live', 1)).toHaveLength(1)
+    expect(read.mock.calls.length).toBeLessThan(3)
   })
 
   test('takes no form', async () => {

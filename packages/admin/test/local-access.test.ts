@@ -41,6 +41,9 @@ describe.each(Object.entries(NODE_HOSTS))('%s', (_, host) => {
     const token = mounted.token() as string
     expect(token).toMatch(/^[\w-]{43}$/)
     expect(await statusOf(mounted, LOCAL)).toBe(403)
+    // A preview of the link does not use it up.
+    const head = { method: 'HEAD', headers: LOCAL }
+    expect((await mounted.ask(`/_tollgate/?token=${token}`, head)).status).toBe(403)
     const cookie = await enter(mounted)
     expect(await statusOf(mounted, { ...LOCAL, cookie: `a=b; ${cookie}; c=d` })).toBe(200)
     expect(await statusOf(mounted, { ...LOCAL, cookie }, 'api/session')).toBe(200)
@@ -59,6 +62,7 @@ describe.each(Object.entries(NODE_HOSTS))('%s', (_, host) => {
     ['a proxy that forwards for this machine', { ...LOCAL, 'x-forwarded-for': '127.0.0.1' }],
     ['a proxy that names its client', { ...LOCAL, forwarded: 'for=203.0.113.7' }],
     ['a proxy that names the host', { ...LOCAL, 'x-forwarded-host': 'admin.example.com' }],
+    ['a proxy of a cloud', { ...LOCAL, 'cf-connecting-ip': '203.0.113.7' }],
     ["nginx's header", { ...LOCAL, 'x-real-ip': '203.0.113.7' }],
   ])('nobody gets in with %s, whether with the token or the cookie', async (__, headers) => {
     const mounted = await mount()

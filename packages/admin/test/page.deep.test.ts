@@ -201,6 +201,10 @@ test('overrides, tops up and scales, and the preview is what comes of it', async
     ['override', 'globex'],
     ['scale', 'free'],
   ])
+  // Its units come back one by one.
+  await page.goto(`${origin}/_tollgate/#/customer?id=acme&plan=free`)
+  await panel(page, 'Actions').getByText('use Override').waitFor()
+  expect(await page.getByRole('button', { name: 'Top up', exact: true }).isDisabled()).toBe(true)
   expect(troubles).toEqual([])
 })
 

@@ -246,6 +246,28 @@ describe.each(Object.entries(STORES))('%s', (_, store) => {
   })
 })
 
+test('many who look at customers share what is read, and leave the application its time', async () => {
+  const { limiter, get } = asking({ ...PLANS, store: memoryStore() })
+  for (let i = 0; i < 50; i += 1) await limiter.block(`blocked-${i}`, { for: '1h' })
+  const look = jest.spyOn(limiter, 'denialLog')
+  await Promise.all(Array.from({ length: 100 }, () => get('subject?id=acme&plan=pro')))
+  expect(look).toHaveBeenCalledTimes(1)
+  const asked = Array.from({ length: 200 }, (_, i) => get(`subject?id=user-${i}&plan=pro`).catch(String))
+  const answers = await Promise.all(asked)
+  const refused = answers.filter((one) => typeof one === 'string')
+  expect(refused.length).toBeGreaterThan(0)
+  expect(refused.every((one) => /503 .*Too many/.test(one as string))).toBe(true)
+  expect(answers.length - refused.length).toBeGreaterThanOrEqual(100)
+})
+
+test('with hashed ids, a customer has its traffic, and a plan that does not exist is not taken for its own', async () => {
+  const { limiter, get } = asking({ ...PLANS, hashIds: 'a secret of this test', store: memoryStore() })
+  await limiter.consume({ id: 'acme', plan: 'pro' })
+  expect(await get('subject?id=acme&plan=nope')).toMatchObject({
+    ...{ plan: 'pro', planFrom: 'requests', traffic: { requests: 1 } },
+  })
+})
+
 test('hostile ids come as JSON, and are asked for as they are', async () => {
   const { limiter, get, change } = asking({ ...PLANS, store: memoryStore() })
   const ids = [

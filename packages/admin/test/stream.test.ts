@@ -97,3 +97,21 @@ test('who does not read holds back no figures, and leaves nothing running', asyn
   await body?.cancel()
   expect([live.followers, jest.getTimerCount()]).toEqual([0, 0])
 })
+
+test('whoever leaves while it is asked, or is asked for longer than a minute, ends nothing twice', async () => {
+  const live = new Live(fakeLimiter())
+  let answer: (may: boolean) => void = () => {}
+  const mayLook = jest.fn(() => new Promise<boolean>((resolve) => (answer = resolve)))
+  const left = stream(live, mayLook).body as ReadableStream<Uint8Array>
+  await pass(60_000)
+  await left.cancel()
+  answer(false)
+  await pass(0)
+  const stays = stream(live, mayLook).body?.getReader() as ReadableStreamDefaultReader<Uint8Array>
+  await pass(200_000)
+  expect(mayLook).toHaveBeenCalledTimes(2)
+  answer(false)
+  await pass(0)
+  for (let last = await stays.read(); !last.done; last = await stays.read());
+  expect([live.followers, jest.getTimerCount()]).toEqual([0, 0])
+})

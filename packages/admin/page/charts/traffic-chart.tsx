@@ -25,15 +25,17 @@ function linesOf(samples: readonly SampleAnswer[]): Lines {
   const allowed: (number | null)[] = []
   const refused: (number | null)[] = []
   let last = Infinity
-  for (const { at, allowedPerSecond, deniedPerSecond } of samples) {
+  for (const { at, allowedPerSecond, deniedPerSecond, storeMs } of samples) {
+    // Without an answer of the store, nothing is known: that is no zero.
+    const isKnown = storeMs !== null
     if (at - last > GAP_MS) {
       times.push((last + 1_000) / 1000)
       allowed.push(null)
       refused.push(null)
     }
     times.push(at / 1000)
-    allowed.push(allowedPerSecond)
-    refused.push(deniedPerSecond)
+    allowed.push(isKnown ? allowedPerSecond : null)
+    refused.push(isKnown ? deniedPerSecond : null)
     last = at
   }
   const layers = [
@@ -52,6 +54,8 @@ function rowsOf(samples: readonly SampleAnswer[]): readonly SampleAnswer[] {
 }
 
 function sentence(latest: SampleAnswer | undefined): string {
+  if (latest?.storeMs === null)
+    return 'Chart of requests per second over the last five minutes. Now the store does not answer.'
   if (!latest) return 'Chart of requests per second over the last five minutes. It is empty.'
   const allowed = rateText(latest.allowedPerSecond)
   const refused = rateText(latest.deniedPerSecond)
@@ -78,7 +82,7 @@ export function TrafficChart({ samples, oldAt }: Given): VNode {
     <Panel
       title="Requests per second"
       name="traffic"
-      covers="Last five minutes, all processes"
+      covers="Means of up to a minute, all processes; recorded while somebody looks"
       oldAt={oldAt}
       tools={<TableToggle isTable={isTable} setTable={setTable} />}
     >

@@ -6,7 +6,7 @@ import { useSession } from '../session.ts'
 import { BlockDialog } from './block.tsx'
 import type { Ends } from './dialog.tsx'
 import { OverrideDialog } from './override.tsx'
-import { ForgetDialog, RenewDialog, ResetDialog, TopUpDialog } from './units.tsx'
+import { ForgetDialog, RenewDialog, ResetDialog, topUppable, TopUpDialog } from './units.tsx'
 
 export interface FormGiven extends Ends {
   readonly subject: SubjectAnswer
@@ -25,6 +25,10 @@ const ACTIONS = [
     Form: ForgetDialog,
   },
 ] as const
+
+function isImpossible(kind: Kind, subject: SubjectAnswer): boolean {
+  return kind === 'topUp' && topUppable(subject).length === 0
+}
 
 type Kind = (typeof ACTIONS)[number]['kind']
 
@@ -47,12 +51,16 @@ export function Actions({ subject, refetch }: Given): VNode {
             <li key={kind}>
               <button
                 type="button"
-                disabled={!subject || readOnly === undefined}
+                disabled={!subject || readOnly === undefined || isImpossible(kind, subject)}
                 onClick={() => setOpen(kind)}
               >
                 {title}
               </button>
-              <span class="soft">{note}</span>
+              <span class="soft">
+                {subject && isImpossible(kind, subject)
+                  ? 'Only limits by the month or with fixed windows can have top-ups: use Override'
+                  : note}
+              </span>
             </li>
           ))}
         </ul>

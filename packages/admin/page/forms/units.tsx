@@ -5,13 +5,18 @@ import { limitText, numberText, shortText } from '../words.ts'
 import type { FormGiven } from './actions.tsx'
 import { FormDialog } from './dialog.tsx'
 import { bodyOf, EndField, firstEnd, untilText } from './end.tsx'
-import { Choice, NumberField, ReasonField, SelectField, TextField } from './fields.tsx'
+import { Choice, NumberField, SelectField, TextField } from './fields.tsx'
 import { LiftDialog } from './lift.tsx'
 import { forgetText, renewText, resetText, topUpText, windowEndText } from './meaning.ts'
-import { accountOf, buttonName, reasonOf, titleName, whomOf } from './whom.ts'
+import { accountOf, buttonName, titleName, whomOf } from './whom.ts'
 
 function bookable({ limits }: SubjectAnswer): readonly StateAnswer[] {
   return limits.filter(({ quotaUnit }) => quotaUnit !== 'concurrent-requests')
+}
+
+/** Where units come back one by one, there is no time at which a top-up would begin to pay. */
+export function topUppable(subject: SubjectAnswer): readonly StateAnswer[] {
+  return bookable(subject).filter(({ hasWindows }) => hasWindows !== false)
 }
 
 interface LimitGiven {
@@ -55,14 +60,13 @@ const ENDS = [
 ] as const
 
 export function TopUpDialog({ subject, ...ends }: FormGiven): VNode {
-  const limits = bookable(subject)
+  const limits = topUppable(subject)
   const [name, setName] = useState(() => firstLimit(limits))
   const limit = limits.find((one) => one.name === name)
   const [units, setUnits] = useState(() => Math.max(Math.round((limit?.quota ?? 1000) / 10), 1))
   const [way, setWay] = useState<'window' | 'end'>('window')
   const [end, setEnd] = useState(firstEnd)
   const [key, setKey] = useState('')
-  const [reason, setReason] = useState('')
   const [given] = useState(ownKey)
   const endBody = way === 'window' ? {} : bodyOf(end)
   const isWhole = limit !== undefined && units > 0 && Number.isInteger(units) && endBody !== undefined
@@ -79,14 +83,13 @@ export function TopUpDialog({ subject, ...ends }: FormGiven): VNode {
       title={`Top up ${titleName(subject)}`}
       button={`Give ${buttonName(subject)} ${numberText(units || 0)} units`}
       means={topUpText(limit, units, way === 'window' ? windowEndText(limit) : untilText(end))}
-      body={isWhole ? { ...booking, ...endBody, ...reasonOf(reason) } : null}
+      body={isWhole ? { ...booking, ...endBody } : null}
     >
       <LimitField limits={limits} value={name} set={setName} />
       <NumberField label="Units" value={units} set={setUnits} min={1} max={1e12} step={1} />
       <Choice legend="They are there until" value={way} set={setWay} options={ENDS} />
       {way === 'end' && <EndField end={end} set={setEnd} />}
       <KeyField value={key} set={setKey} />
-      <ReasonField value={reason} set={setReason} />
     </FormDialog>
   )
 }
@@ -95,7 +98,6 @@ export function RenewDialog({ subject, ...ends }: FormGiven): VNode {
   const limits = bookable(subject)
   const [name, setName] = useState(() => firstLimit(limits))
   const [key, setKey] = useState('')
-  const [reason, setReason] = useState('')
   const [given] = useState(ownKey)
   const limit = limits.find((one) => one.name === name)
   const booking = { kind: 'renew', ...accountOf(subject), limit: name, key: key.trim() || given } as const
@@ -105,11 +107,10 @@ export function RenewDialog({ subject, ...ends }: FormGiven): VNode {
       title={`Renew a limit of ${titleName(subject)}`}
       button={`Renew ${shortText(name, 20)} of ${buttonName(subject)}`}
       means={renewText(limit)}
-      body={limit ? { ...booking, ...reasonOf(reason) } : null}
+      body={limit ? booking : null}
     >
       <LimitField limits={limits} value={name} set={setName} />
       <KeyField value={key} set={setKey} />
-      <ReasonField value={reason} set={setReason} />
     </FormDialog>
   )
 }

@@ -3,10 +3,11 @@ import type { SubjectAnswer } from '../../src/answers.ts'
 import { useFetched } from '../fetched.ts'
 import { Actions } from '../forms/actions.tsx'
 import { CopyButton, Name } from '../parts/name.tsx'
+import { live } from '../live.ts'
 import { Bone, Panel, Problem } from '../parts/panel.tsx'
 import { Ago } from '../parts/time.tsx'
 import { subjectPath, type Customer } from '../route.ts'
-import { countText, numberText, rateText } from '../words.ts'
+import { countText, durationText, numberText, rateText } from '../words.ts'
 import { BlockedBanner } from './blocked.tsx'
 import { Denials } from './denials.tsx'
 import { HistoryTable, RulesTable } from './rule-tables.tsx'
@@ -98,12 +99,13 @@ function Standing({ answer }: { readonly answer: SubjectAnswer }): VNode {
 function Traffic({ answer: { traffic } }: { readonly answer: SubjectAnswer }): VNode {
   if (!traffic) return <>It was not seen in the last minute.</>
   const { requests, denied, error } = traffic
+  const seconds = Math.max((live.value.figures?.coversMs ?? 60_000) / 1000, 1)
   const about = error > 0 ? 'about ' : ''
   return (
     <>
-      In the last minute it sent {about}
-      {countText(requests, 'request')} ({rateText(requests / 60)} a second), and {numberText(denied)} were
-      refused.
+      In the last {durationText(seconds * 1000)} it sent {about}
+      {countText(requests, 'request')} ({rateText(requests / seconds)} a second), and {numberText(denied)}{' '}
+      were refused.
     </>
   )
 }

@@ -49,7 +49,11 @@ function answeredText({ answeredBy }: ProcessAnswer): Answered {
   return { value: sourceText(source), unit: roundText(count / sum), note: note || 'and nothing else' }
 }
 
-export function breakerText({ status, openShards }: ProcessAnswer): {
+/** @param isSilent whether the store has just not answered the page: the breaker may not know yet */
+export function breakerText(
+  { status, openShards }: ProcessAnswer,
+  isSilent: boolean,
+): {
   readonly value: string
   readonly note: string
 } {
@@ -59,7 +63,7 @@ export function breakerText({ status, openShards }: ProcessAnswer): {
     const note = `${countText(openShards.length, 'shard')} ${verb} no answer`
     return { value: 'degraded', note }
   }
-  if (status === 'degraded') return { value: 'degraded', note: 'the store has no answer' }
+  if (isSilent || status === 'degraded') return { value: 'degraded', note: 'the store has no answer' }
   return { value: 'the store decides', note: 'all shards answer' }
 }
 
@@ -110,9 +114,9 @@ const UNKNOWN_HERE: readonly FigureGiven[] = ['Answers now', 'Store latency', 'B
   value: null,
 }))
 
-function hereFigures({ process, samples }: OverviewAnswer): readonly FigureGiven[] {
+function hereFigures({ process, samples, figures }: OverviewAnswer): readonly FigureGiven[] {
   const answered = answeredText(process)
-  const breaker = breakerText(process)
+  const breaker = breakerText(process, figures === null)
   return [
     { title: 'Answers now', ...answered, value: capitalText(answered.value), isWords: true },
     latencyFigure(samples),

@@ -26,7 +26,7 @@ export function Outage({ problem, process, figuresAt }: OutageGiven): VNode {
   return (
     <section class="notice outage" aria-labelledby="outage">
       <h2 id="outage">The store does not answer</h2>
-      <p>{problem}</p>
+      {problem !== 'The store does not answer.' && <p>{problem}</p>}
       <ul>
         <li>{policyText(process)}</li>
         <li>

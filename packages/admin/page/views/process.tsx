@@ -2,7 +2,6 @@ import type { VNode } from 'preact'
 import type { ProcessAnswer } from '../../src/answers.ts'
 import { Bone, Panel } from '../parts/panel.tsx'
 import { numberText } from '../words.ts'
-import { breakerText } from './figures.tsx'
 
 const RULES: Readonly<Record<NonNullable<ProcessAnswer['rules']>, string>> = {
   current: 'current',
@@ -11,21 +10,12 @@ const RULES: Readonly<Record<NonNullable<ProcessAnswer['rules']>, string>> = {
   off: 'off',
 }
 
-const NAMES = [
-  'Pending',
-  'In flight',
-  'Waiting',
-  'Units on lease',
-  'Store errors',
-  'Rules',
-  'Breaker',
-] as const
+const NAMES = ['Pending', 'In flight', 'Waiting', 'Units on lease', 'Store errors', 'Rules'] as const
 
 function valuesOf(process: ProcessAnswer): readonly string[] {
   const { pending, inFlight, waiting, leasedUnits, storeErrors, rules } = process
   const numbers = [pending, inFlight, waiting, leasedUnits, storeErrors].map(numberText)
-  const { value, note } = breakerText(process)
-  return [...numbers, rules ? RULES[rules] : 'off', value === 'degraded' ? `degraded: ${note}` : value]
+  return [...numbers, rules ? RULES[rules] : 'off']
 }
 
 interface Given {

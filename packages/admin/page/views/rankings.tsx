@@ -110,7 +110,7 @@ export function Rankings({ figures, oldAt }: Given): VNode {
           none="Nobody sent a request."
         />
       </Panel>
-      <Panel title="Nearest to a limit" covers={said([])} oldAt={oldAt}>
+      <Panel title="Nearest to a limit" covers={`Highest seen: ${said([])}`} oldAt={oldAt}>
         <Table
           caption="The customers nearest to a limit"
           columns={NEAR}

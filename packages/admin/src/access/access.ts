@@ -34,7 +34,7 @@ export class Access<Req> {
   ): Promise<Operator | undefined> {
     if (this.local) return this.local.operatorOf(request, peer)
     try {
-      return toOperator(await this.#authorize?.(host, action))
+      return toOperator(await withinPatience(this.#authorize?.(host, action)))
     } catch (error) {
       internalsOf(this.#limiter).warnRarely(
         'TOLLGATE_AUTHORIZE',
@@ -46,6 +46,20 @@ export class Access<Req> {
 }
 
 const LONGEST_NAME = 200
+/** Who is not known by then is nobody, in ms. */
+const PATIENCE_MS = 10_000
+
+function withinPatience(given: unknown): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Error(`it gave no answer within ${PATIENCE_MS / 1000} s`))
+    }, PATIENCE_MS)
+    timer.unref()
+    Promise.resolve(given)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer))
+  })
+}
 
 /** Anything else than an object with a name is nobody. */
 function toOperator(given: unknown): Operator | undefined {
@@ -58,5 +72,9 @@ function toOperator(given: unknown): Operator | undefined {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message.slice(0, LONGEST_NAME) : 'no error was thrown'
+  try {
+    return error instanceof Error ? String(error.message).slice(0, LONGEST_NAME) : 'no error was thrown'
+  } catch {
+    return 'its error cannot be read'
+  }
 }

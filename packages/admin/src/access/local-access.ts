@@ -32,7 +32,9 @@ export class LocalAccess {
   /** @returns the cookie for a browser that has brought the token; undefined for another one, or if one has brought it before */
   exchange(request: Request, peer: string | undefined, path: string): string | undefined {
     const given = new URL(request.url).searchParams.get('token')
-    if (given === null || this.#token === undefined || !isLocal(request, peer)) return undefined
+    // What looks at a link without opening it, such as a preview, does not use it up.
+    if (request.method !== 'GET' || given === null || this.#token === undefined || !isLocal(request, peer))
+      return undefined
     if (!isSame(given, this.#token)) return undefined
     this.#token = undefined
     return `${this.#name}=${this.#session}; HttpOnly; SameSite=Strict; Path=${path}`
@@ -41,7 +43,7 @@ export class LocalAccess {
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|::ffff:127(?:\.\d{1,3}){3})$/
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i
-const FORWARDED = /^(?:forwarded|x-forwarded-.*|x-real-ip|via)$/i
+const FORWARDED = /^(?:forwarded|x-forwarded(?:-.*)?|(?:x-real|x-client|true-client|cf-connecting)-ip|via)$/i
 
 /** Whether both ends of the connection are this machine, and no proxy says that it is in between. */
 function isLocal({ headers }: Request, peer: string | undefined): boolean {

@@ -1,7 +1,6 @@
 import type { Limiter, TrafficView } from '@tollgate/core'
 import { internalsOf } from '@tollgate/core/adapter'
-import type { PlanAnswer, PlansAnswer } from '../answers.js'
-import { rulesOf } from './rules.js'
+import type { PlanAnswer, PlansAnswer, RuleAnswer } from '../answers.js'
 
 /** The plans of a limiter, as far as they are known. */
 export function plansOf(limiter: Limiter): readonly PlanAnswer[] {
@@ -9,11 +8,14 @@ export function plansOf(limiter: Limiter): readonly PlanAnswer[] {
 }
 
 /**
- * @param view what was seen lately; undefined if the store did not answer
- * @throws {StoreError} when the store does not answer
+ * @param rules all that hold
+ * @param view  what was seen lately; undefined if the store did not answer
  */
-export async function plansReport(limiter: Limiter, view: TrafficView | undefined): Promise<PlansAnswer> {
-  const rules = await rulesOf(limiter)
+export function plansReport(
+  limiter: Limiter,
+  rules: readonly RuleAnswer[],
+  view: TrafficView | undefined,
+): PlansAnswer {
   const { coversMs = 0, processes = 0, busiest = [], nearest = [] } = view ?? {}
   const known = plansOf(limiter)
   // Limits that a customer has for itself belong to no plan, but are reported with a name.

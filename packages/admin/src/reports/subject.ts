@@ -1,7 +1,8 @@
 import { subjectForIp, type Limiter, type Subject } from '@tollgate/core'
 import { internalsOf } from '@tollgate/core/adapter'
-import type { DenialAnswer, RuleAnswer, StateAnswer, SubjectAnswer } from '../answers.js'
-import type { Live } from '../live.js'
+import type { PlanAnswer, RuleAnswer, RulesAnswer, StateAnswer, SubjectAnswer } from '../answers.js'
+import { Shared } from '../shared.js'
+import { plansOf } from './plans.js'
 import { noneIfUnsupported } from './reason.js'
 import { historyOf, rulesOf } from './rules.js'
 
@@ -17,8 +18,14 @@ export interface Asked {
 /** Denials and changes of a subject are read so often at most, in ms, for all who look at it. */
 const LOG_MS = 10_000
 const [MOST_DENIALS, MOST_REMEMBERED] = [100, 100]
+/** A report is shared for so long, in ms. */
+const REPORT_MS = 1000
+const [AT_ONCE, MOST_WAITING] = [4, 100]
 
-interface Logs extends Pick<SubjectAnswer, 'denials' | 'denialsFrom' | 'history'> {
+/** More subjects are looked at than can be reported of in time. */
+export class TooManyReports extends Error {}
+
+interface Logs extends Pick<SubjectAnswer, 'traffic' | 'denials' | 'denialsFrom' | 'history'> {
   readonly plan: Promise<Found>
 }
 
@@ -28,12 +35,16 @@ export type Found = Pick<SubjectAnswer, 'planFrom'> & { readonly plan?: string }
 /** Says where subjects stand. */
 export class SubjectReports {
   readonly #limiter: Limiter
-  readonly #live: Live
+  readonly #rules: Shared<RulesAnswer>
+  readonly #reports = new Map<string, Shared<SubjectAnswer>>()
+  readonly #waiting: (() => void)[] = []
+  #running = 0
   readonly #logs = new Map<string, { readonly atMs: number; readonly logs: Promise<Logs> }>()
 
-  constructor(limiter: Limiter, live: Live) {
+  /** @param rules all that hold */
+  constructor(limiter: Limiter, rules: Shared<RulesAnswer>) {
     this.#limiter = limiter
-    this.#live = live
+    this.#rules = rules
   }
 
   /**
@@ -42,13 +53,45 @@ export class SubjectReports {
    * @throws as `report` does
    */
   async planOf(asked: Asked): Promise<Found> {
-    if (asked.plan !== undefined) return { plan: asked.plan, planFrom: 'operator' }
+    const known = plansOf(this.#limiter).map(({ name }) => name)
+    // Limits that a customer has for itself have a name, too, but are no plan.
+    if (asked.plan !== undefined && (known.length === 0 || known.includes(asked.plan)))
+      return { plan: asked.plan, planFrom: 'operator' }
     const { plan } = await this.#logsOf(asked)
     return plan
   }
 
-  /** @throws {TollgateError} for an id that is none, or a store that does not answer */
+  /**
+   * Shared by all who look at the same subject, and made for some subjects at a time: the application has to go on.
+   *
+   * @throws {TollgateError} for an id that is none, or a store that does not answer
+   * @throws {TooManyReports}
+   */
   async report(asked: Asked): Promise<SubjectAnswer> {
+    const key = JSON.stringify([asked.id, asked.isAddress, asked.plan])
+    const known = this.#reports.get(key)
+    if (known) return known.value()
+    if (this.#reports.size >= MOST_REMEMBERED) this.#reports.clear()
+    const shared = new Shared(() => this.#inTurn(() => this.#make(asked)), REPORT_MS)
+    this.#reports.set(key, shared)
+    return shared.value()
+  }
+
+  async #inTurn<T>(make: () => Promise<T>): Promise<T> {
+    if (this.#running >= AT_ONCE) {
+      if (this.#waiting.length >= MOST_WAITING) throw new TooManyReports()
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    this.#running += 1
+    try {
+      return await make()
+    } finally {
+      this.#running -= 1
+      this.#waiting.shift()?.()
+    }
+  }
+
+  async #make(asked: Asked): Promise<SubjectAnswer> {
     const { id, isAddress } = asked
     const given = subjectOf(asked)
     const [logs, found] = await Promise.all([this.#logsOf(asked), this.planOf(asked)])
@@ -57,21 +100,31 @@ export class SubjectReports {
     const block = rules.find(({ kind }) => kind === 'block')
     const look = await internalsOf(this.#limiter).look(this.#limiter, [subject], true)
     const { plan } = look.decision
-    const scales = (await rulesOf(this.#limiter)).filter(({ kind, of }) => kind === 'scale' && of === plan)
+    const known = plansOf(this.#limiter).find(({ name }) => name === plan)
+    const all = await this.#rules.value()
+    const scales = all.rules.filter(({ kind, of }) => kind === 'scale' && of === plan)
     return {
       ...{ id, isAddress, plan, planFrom: found.planFrom, at: new Date(look.atMs).toISOString() },
       ...blockedBy(look, block),
       isOverridden: look.override !== undefined,
-      limits: look.limits.map((limit) => toState(limit, look.atMs)),
+      limits: look.limits.map((limit) => ({
+        ...toState(limit, look.atMs),
+        ...hasWindows(known, limit.name),
+      })),
       rules: [...rules, ...scales],
-      traffic: this.#live.view?.busiest.find((one) => one.subject === id) ?? null,
-      ...{ denials: logs.denials, denialsFrom: logs.denialsFrom, history: logs.history },
+      ...{
+        traffic: logs.traffic,
+        denials: logs.denials,
+        denialsFrom: logs.denialsFrom,
+        history: logs.history,
+      },
     }
   }
 
   /** After a change, its history is read again at once. */
   forget(): void {
     this.#logs.clear()
+    this.#reports.clear()
   }
 
   #logsOf(asked: Asked): Promise<Logs> {
@@ -87,29 +140,27 @@ export class SubjectReports {
 
   async #readLogs(given: Subject): Promise<Logs> {
     const none = { from: new Date(), denials: [] }
-    const [log, history] = await Promise.all([
+    const [log, history, { busiest }] = await Promise.all([
       this.#limiter.denialLog({ of: given }).catch(noneIfUnsupported(none)),
       historyOf(this.#limiter, given),
+      this.#limiter.traffic({ of: given, most: 1 }).catch(noneIfUnsupported({ busiest: [] })),
     ])
+    const [traffic = null] = busiest
     const denials = log.denials.slice(0, MOST_DENIALS).map(({ first, last, override: _, ...one }) => ({
       ...one,
       ...{ first: first.toISOString(), last: last.toISOString() },
     }))
-    const plan = this.#findPlan(given, denials)
+    const plan = this.#findPlan(given, { traffic, denials })
     // Who asks with a plan does not wait for this.
     plan.catch(() => {})
-    return { denials, denialsFrom: log.from.toISOString(), history, plan }
+    return { traffic, denials, denialsFrom: log.from.toISOString(), history, plan }
   }
 
   /** Who knows best is asked first. */
-  async #findPlan(given: Subject, denials: readonly DenialAnswer[]): Promise<Found> {
+  async #findPlan(given: Subject, { traffic, denials }: Pick<Logs, 'traffic' | 'denials'>): Promise<Found> {
     const told = await this.#limiter.inspect(given).catch(ifNobodyAnswers)
     if (told && !told.isDefaultPlan) return { plan: told.plan, planFrom: 'application' }
-    const { busiest } = await this.#limiter
-      .traffic({ of: given, most: 1 })
-      .catch(noneIfUnsupported({ busiest: [] }))
-    const [seen] = busiest
-    if (seen && seen.plan !== '') return { plan: seen.plan, planFrom: 'requests' }
+    if (traffic && traffic.plan !== '') return { plan: traffic.plan, planFrom: 'requests' }
     const denied = denials.find(({ plan }) => plan !== '')
     return denied ? { plan: denied.plan, planFrom: 'denial' } : { planFrom: 'default' }
   }
@@ -134,6 +185,11 @@ function blockedBy({ decision }: Look, rule: RuleAnswer | undefined): Pick<Subje
   }
   // Its plan is `blocked`.
   return decision.reason === 'blocked' ? { blocked: { until: null, byItself: false } } : {}
+}
+
+function hasWindows(plan: PlanAnswer | undefined, name: string): Pick<StateAnswer, 'hasWindows'> {
+  const limit = plan?.limits.find((one) => one.name === name)
+  return limit?.hasWindows === undefined ? {} : { hasWindows: limit.hasWindows }
 }
 
 function toState(limit: Look['limits'][number], atMs: number): StateAnswer {

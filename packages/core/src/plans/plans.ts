@@ -1,3 +1,4 @@
+import { implementations } from '../algorithms/registry.js'
 import { ConfigError } from '../base/errors.js'
 import { expectedName, isOptions } from '../base/options.js'
 import { isDeepStrictEqual } from '../base/platform.js'
@@ -218,6 +219,8 @@ interface KnownLimit {
   readonly quota: number
   readonly quotaUnit?: 'concurrent-requests'
   readonly windowMs: number
+  /** Whether its windows begin and end, so that it can have top-ups. */
+  readonly hasWindows: boolean
 }
 
 /** The plans, in the order they were given. */
@@ -229,8 +232,7 @@ export function knownPlans({ byName, fallback, hasDefault }: Plans): readonly Kn
   }))
 }
 
-function toKnownLimit({ name, quota, windowMs }: Limit): KnownLimit {
-  return windowMs === 0
-    ? { name, quota, quotaUnit: 'concurrent-requests', windowMs }
-    : { name, quota, windowMs }
+function toKnownLimit({ name, quota, windowMs, compiled }: Limit): KnownLimit {
+  if (windowMs === 0) return { name, quota, quotaUnit: 'concurrent-requests', windowMs, hasWindows: false }
+  return { name, quota, windowMs, hasWindows: implementations[compiled.algorithm].over !== undefined }
 }
