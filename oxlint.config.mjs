@@ -65,7 +65,15 @@ const PACKAGES = {
   cli: [
     "The command line knows core's faces, the dashboard, commander and ioredis, and no other package.",
     ...['./*', './**', '../[a-z]*', '../[a-z]*/**', '../../[a-z]*', '../../[a-z]*/**', '@tollgate/core'],
-    ...['@tollgate/admin', '@tollgate/core/adapter', 'commander', 'ioredis', 'node:fs', 'node:http', 'node:net'],
+    ...[
+      '@tollgate/admin',
+      '@tollgate/core/adapter',
+      'commander',
+      'ioredis',
+      'node:fs',
+      'node:http',
+      'node:net',
+    ],
     ...['node:os', 'node:path', 'node:url', 'node:crypto', 'node:readline/promises', 'node:timers/promises'],
   ],
   'store-contract': [

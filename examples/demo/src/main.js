@@ -11,7 +11,14 @@ import { Tenant } from './tenant.js'
 import { createTenants, drive, goOn } from './traffic.js'
 
 const minuteMs = 8000
-const { HOST: host = '127.0.0.1', PORT, REDIS_URL, TRUST_PROXY, TOLLGATE_DEMO_TRAFFIC, ADMIN_PASSWORD } = process.env
+const {
+  HOST: host = '127.0.0.1',
+  PORT,
+  REDIS_URL,
+  TRUST_PROXY,
+  TOLLGATE_DEMO_TRAFFIC,
+  ADMIN_PASSWORD,
+} = process.env
 const isOnce = process.argv.includes('--once')
 const screen = new Screen()
 const tenants = new Map(
