@@ -147,8 +147,8 @@ export class BookedLimits extends LoadedLimits {
     const { booked, account } = book(this.settledAccount(), entry, limit, now)
     if (booked !== 'booked') return booked
     const { keptId } = limit
-    // A larger plan has restored top-ups, so that it is known anew which of them pay.
-    if (entry.kind === 'penalty') this.#reattach(account, now, undefined)
+    // A larger plan may have restored top-ups: what the penalty uses begins with the first one again.
+    if (entry.kind === 'penalty') this.#goOnFrom(account)
     // All limits of this window count the same units.
     const isOfWindow = (one: PreparedLimit): boolean => one.keptId === keptId
     for (const one of this.limits) {
@@ -161,6 +161,11 @@ export class BookedLimits extends LoadedLimits {
     if (entry.kind === 'topUp') this.#reattach(account, now, undefined)
     else if (entry.kind === 'renewal') this.#reattach(withoutOpen(account, limit), now, keptId)
     return booked
+  }
+
+  #goOnFrom(settled: Account): void {
+    this.account = settled
+    for (const limit of this.limits) limit.goOnFrom(settled)
   }
 
   /** As `attach`, once the limits have changed: one of them may begin a new window. */

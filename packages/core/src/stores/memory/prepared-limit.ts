@@ -184,6 +184,11 @@ export class PreparedLimit {
     return this.#pots?.settled(account, this.#count(), this.#held()) ?? account
   }
 
+  /** What is used from now on is counted from this account, and is of the top-up that ends first. */
+  goOnFrom(settled: Account): void {
+    this.#pots?.goOnFrom(settled)
+  }
+
   /** A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now. */
   fromPlain({ state, last }: Part, now: number, isBilled: boolean): object | undefined {
     const plain = state as { readonly count: number }

@@ -229,11 +229,27 @@ const AS_LONG_AS_ITS_WINDOW = [
   { do: 'hold', key: 'k', set: 0, cost: 1, hold: { ...PLACE, kind: 'reservation' } },
 ] as unknown as Act[]
 
+const WISH = { id: 'aaaaaaaaaaaa', most: 3, least: 1, share: 0.5, lengthUs: 100_000, lagUs: 0 }
+/** The penalty is on another limit, while a process holds units: which of them top-ups pay stays the same. */
+const PENALTY_BESIDE_A_LEASE = [
+  { do: 'book', key: 'k', set: 0, kind: 'topUp', nth: 0, cost: 9, us: 500_000 },
+  { do: 'consume', key: 'k', set: 0, cost: 5, grant: 'all' },
+  { do: 'unblock', key: 'k', set: 0 },
+  { do: 'lease', key: 'k', set: 0, order: { reports: [], wish: WISH } },
+  {
+    do: 'lease',
+    key: 'k',
+    set: 0,
+    order: { reports: [{ id: 'aaaaaaaaaaaa', used: 1, left: 0 }], wish: WISH },
+  },
+  { do: 'book', key: 'k', set: 4, kind: 'penalty', nth: 1, cost: 1, us: 500_000 },
+] as unknown as Act[]
+
 test('memory and Redis answer the same', async () => {
   const acts = fc.array(act, { minLength: 5, maxLength: 50 }) as fc.Arbitrary<unknown> as fc.Arbitrary<Act[]>
   await fc.assert(fc.asyncProperty(acts, play), {
     numRuns: cases(60, 600),
-    examples: [[AS_LONG_AS_ITS_WINDOW]],
+    examples: [[AS_LONG_AS_ITS_WINDOW], [PENALTY_BESIDE_A_LEASE]],
   })
 })
 

@@ -169,12 +169,12 @@ export class Pots {
   /** As `own`, of the limit of this window whose top-ups pay first. All of them count the same units. */
   #paysFrom: number
   /** What top-ups paid in this window that have ended since. */
-  readonly #spent: number
-  readonly #used: number
+  #spent: number
+  #used: number
   readonly #all: number
   /** Those that end first are used first. */
-  readonly #living: readonly KeptEntry[]
-  readonly #ended: readonly KeptEntry[]
+  #living: readonly KeptEntry[]
+  #ended: readonly KeptEntry[]
 
   /** Undefined if the limit has none that matter. */
   static of(account: Account, limit: Topped, now: number): Pots | undefined {
@@ -251,6 +251,16 @@ export class Pots {
   /** For a cost that does not fit: `wait`, unless the quota and what lasts of the top-ups, of which so much is left, is too little then. */
   wait(cost: number, wait: number, left: number, now: number): number {
     return cost > this.#later + left - this.goneBy(now + wait, left) ? NEVER : wait
+  }
+
+  /** Goes on from what was used by now. Units from which on they pay stay the same. */
+  goOnFrom(settled: Account): void {
+    const byId = new Map(settled.map((entry) => [entry.id, entry]))
+    const asSettled = (entry: KeptEntry): KeptEntry => byId.get(entry.id) ?? entry
+    this.#living = this.#living.map(asSettled)
+    this.#ended = this.#ended.map(asSettled)
+    this.#used = sumOf(this.#living, 'used')
+    this.#spent = sumOf(this.#ended, 'used')
   }
 
   /** The account with what was used since. */
