@@ -152,7 +152,7 @@ export class BookedLimits extends LoadedLimits {
     // All limits of this window count the same units.
     const isOfWindow = (one: PreparedLimit): boolean => one.keptId === keptId
     for (const one of this.limits) {
-      if (entry.kind === 'renewal' && isOfWindow(one)) one.renew(now)
+      if (entry.kind === 'renewal' && isOfWindow(one)) one.load(one.unused(), now, now)
       const { algorithm: own, state, params: ofOne } = one
       if (entry.kind === 'penalty' && isOfWindow(one))
         own.force(state, [{ units: entry.units, ageUs: 0 }], ofOne)

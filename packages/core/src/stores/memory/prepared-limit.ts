@@ -195,11 +195,6 @@ export class PreparedLimit {
     return this.algorithm.fromPlain?.(plain, last, this.#paramsAt(now), isBilled)
   }
 
-  /** Begins afresh. */
-  renew(now: number): void {
-    this.load(this.unused(), now, now)
-  }
-
   /**
    * Lets in what has ended of a subject's leases. Units of a place that drain together enter as of its time: else the level would
    * drain nothing while the place waits to be used, and the line would be slower than the limit.
