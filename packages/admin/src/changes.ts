@@ -1,6 +1,7 @@
 import { internalsOf, isHiddenId } from '@tollgate/core/adapter'
 import { subjectForIp, type Booking, type Limiter, type Subject } from '@tollgate/core'
 import type { ChangeAnswer, ChangeBody, ChangeKind } from './answers.js'
+import { findRules } from './find-rules.js'
 import type { Operator } from './options.js'
 import { plansOf } from './reports/plans.js'
 import { isOfStore } from './reports/reason.js'
@@ -39,14 +40,12 @@ const CHANGES: Readonly<Record<ChangeKind, Change>> = {
     return done(`The limits of the plan ${plan} are multiplied by ${factor} until ${timeOf(rule.until)}.`)
   },
   async lift(limiter, body, who) {
-    const { lifts, plan, id } = body
-    const of = lifts === 'scale' ? plan : id
+    const { lifts = 'block', plan = '' } = body
+    const rules = await findRules(limiter, lifts, lifts === 'scale' ? plan : subjectOf(body))
     let isLifted = false
-    const subject = lifts === 'scale' ? undefined : subjectOf(body)
-    for await (const rule of limiter.rules(subject === undefined ? {} : { of: subject })) {
-      if (rule.kind === lifts && rule.level === undefined && isOf(rule.of, of, body))
-        isLifted = (await rule.lift(noteOf(body, who))) || isLifted
-    }
+    // Blocks that came by themselves are ended by `unblock`.
+    for (const rule of rules.filter(({ level }) => level === undefined))
+      isLifted = (await rule.lift(noteOf(body, who))) || isLifted
     return isLifted ? done('The rule was lifted.') : nothing('There is no such rule any more.')
   },
   async topUp(limiter, body, { planOf }) {
@@ -149,11 +148,14 @@ function withPlan({ id = '', isAddress, plan }: ChangeBody): Subject {
   return plan === undefined ? subject : { ...subject, plan }
 }
 
-/** On another plan, units would be those of another limit. Where nobody says the plan, the limiter refuses an id alone. */
+/**
+ * On another plan, units would be those of another limit. So the plan is always named: this limiter need not be the one that knows it.
+ * Where nobody says the plan, the limiter refuses an id alone.
+ */
 async function withItsPlan(body: ChangeBody, planOf: Changing['planOf']): Promise<Subject | string> {
   const { id = '', isAddress = false } = body
-  const { plan, planFrom } = await planOf({ id, isAddress, plan: body.plan })
-  if (plan !== undefined) return withPlan({ ...body, ...(planFrom !== 'application' && { plan }) })
+  const { plan } = await planOf({ id, isAddress, plan: body.plan })
+  if (plan !== undefined) return withPlan({ ...body, plan })
   return isAddress ? withPlan(body) : id
 }
 
@@ -168,12 +170,6 @@ async function windowEndOf(
   const about = typeof subject === 'string' ? { id: subject } : subject
   const { limits } = await internalsOf(limiter).look(limiter, [about], true)
   return { for: limits.find((limit) => limit.name === name)?.windowMs ?? 0 }
-}
-
-/** Rules for one subject can also be those about a beginning of its id: they stay. */
-function isOf(ruleOf: string, of: string | undefined, { lifts, isPrefix }: ChangeBody): boolean {
-  if (lifts === 'scale' || isPrefix) return ruleOf === (isPrefix ? `${of}*` : of)
-  return !ruleOf.endsWith('*') || ruleOf === of
 }
 
 function endOf({ for: length, until }: ChangeBody): { readonly for?: string; readonly until?: string } {

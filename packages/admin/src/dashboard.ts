@@ -161,7 +161,7 @@ export class Dashboard<Req> {
     if (!operator) return this.access.local ? this.#refusal() : problem(403, 'You may not change this.')
     const response = await change(this.#limiter, body, {
       ...operator,
-      planOf: (asked) => this.#subjects.planOf(asked),
+      planOf: (asked) => this.#subjects.planByNow(asked),
     })
     this.#subjects.forget()
     this.#rules.forget()

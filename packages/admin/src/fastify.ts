@@ -21,7 +21,7 @@ export type DashboardPlugin = FastifyPluginCallback & {
  * app.register(dashboard(limiter, { authorize: (request) => request.user?.isAdmin && { by: request.user.name } }), { prefix: '/_tollgate' })
  */
 export function dashboard(limiter: Limiter, options: DashboardOptions<FastifyRequest> = {}): DashboardPlugin {
-  atCaller(dashboard, () => checkOptions(limiter, options))
+  atCaller(dashboard, () => checkOptions(limiter, options, true))
   const made = new Dashboard<FastifyRequest>(limiter, options)
   const plugin: FastifyPluginCallback = (app, _, done) => {
     // The body is read by the dashboard itself, whatever the application's parsers would make of it.

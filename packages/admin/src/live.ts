@@ -66,10 +66,10 @@ export class Live {
   }
 
   async #tick(): Promise<void> {
+    this.#timer = undefined
     this.#latest = undefined
     const overview = await this.overview()
     for (const listener of this.#listeners) listener(overview)
-    this.#timer = undefined
     this.#schedule()
   }
 

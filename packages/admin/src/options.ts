@@ -41,14 +41,17 @@ export interface MountedOptions<Req> extends DashboardOptions<Req> {
 
 export type Authorize<Req> = (req: Req, action: DashboardAction) => unknown
 
-const NAMES = ['authorize', 'readOnly', 'origin', 'path']
+const NAMES = ['authorize', 'readOnly', 'origin']
 const EXAMPLE = '{ authorize: (req) => req.user?.isAdmin && { by: req.user.name } }'
 
-/** @throws {ConfigError} */
-export function checkOptions(limiter: unknown, options: unknown): void {
+/**
+ * @param isMounted whether the host has mounted the dashboard, so that `path` is no option
+ * @throws {ConfigError}
+ */
+export function checkOptions(limiter: unknown, options: unknown, isMounted = false): void {
   if (!isLimiter(limiter))
     throw ConfigError.wrong('limiter', limiter, 'what createLimiter returned, or limit.limiter of rateLimit')
-  needOptions(options, { names: NAMES, example: EXAMPLE })
+  needOptions(options, { names: isMounted ? NAMES : [...NAMES, 'path'], example: EXAMPLE })
   const { authorize, readOnly, origin, path } = options as MountedOptions<never>
   if (authorize !== undefined && typeof authorize !== 'function')
     throw ConfigError.wrong('authorize', authorize, "a function that returns { by: 'a name' } or nothing")

@@ -102,7 +102,7 @@ export const NODE_HOSTS: Readonly<Record<string, Host>> = {
   },
   async Fastify(limiter, options) {
     const app = Fastify()
-    const { path: _, ...given } = options
+    const { path: _path, ...given } = options
     const made = forFastify(limiter, given)
     await app.register(made, { prefix: '/_tollgate' })
     await app.ready()

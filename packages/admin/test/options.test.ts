@@ -1,4 +1,5 @@
 import { createLimiter, memoryStore } from '@tollgate/core'
+import { dashboard as forFastify } from '../src/fastify.js'
 import { dashboard } from '../src/index.js'
 
 const limiter = createLimiter({ limit: '5/h', store: memoryStore() })
@@ -21,6 +22,10 @@ test.each([
   expect(() => dashboard(limiter, options as never)).toThrow(
     expect.objectContaining({ code: 'ERR_TOLLGATE_CONFIG', message: expect.stringContaining(message) }),
   )
+})
+
+test('refuses path where Fastify has the prefix', () => {
+  expect(() => forFastify(limiter, { path: '/x' } as never)).toThrow(/^path: there is no such option here/)
 })
 
 test('refuses what is no limiter', () => {

@@ -207,7 +207,7 @@ describe.each(Object.entries(STORES))('%s', (_, store) => {
   })
 
   test('rules of a beginning of ids, and of the same text as an id, are told apart', async () => {
-    const { get, change } = make()
+    const { limiter, get, change } = make()
     await change({ kind: 'block', id: 'ac', isPrefix: true, for: '1h' })
     await change({ kind: 'block', id: 'acme', for: '2h' })
     const ofAll = async (): Promise<readonly string[]> =>
@@ -220,6 +220,11 @@ describe.each(Object.entries(STORES))('%s', (_, store) => {
       done: true,
     })
     expect(await ofAll()).toEqual([])
+    // Both are shown as `ac*`: the id, and all ids that begin with `ac`.
+    await change({ kind: 'block', id: 'ac*', for: '1h' })
+    await change({ kind: 'block', id: 'ac', isPrefix: true, for: '2h' })
+    expect(await change({ kind: 'lift', lifts: 'block', id: 'ac*' })).toMatchObject({ done: true })
+    expect((await limiter.consume({ id: 'acme', plan: 'pro' })).reason).toBe('blocked')
   })
 
   test('the overview, the last hour, and overage', async () => {

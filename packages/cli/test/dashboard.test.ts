@@ -83,6 +83,29 @@ test('shows a customer with the plans of the application, and changes what the a
   await expect(fetch(serving.origin)).rejects.toThrow('fetch failed')
 })
 
+test('books on the plan that only the application knows, also after an upgrade', async () => {
+  await app.limiter.close()
+  let plan = 'free'
+  const plans = { free: { quota: 10, window: 'day' }, pro: { quota: 100, window: 'month' } } as const
+  const limiter = app.another({ plans, defaultPlan: 'free', planOf: () => plan, planCache: { ttlMs: 1 } })
+  await limiter.consume({ id: 'acme' })
+  await limiter.traffic()
+  const serving = await serve([])
+  const ask = await enter(serving)
+  const topUp = async (key: string): Promise<unknown> => {
+    const body = JSON.stringify({ kind: 'topUp', id: 'acme', limit: 'month', units: 5, key, for: '30d' })
+    return (await ask('/api/changes', { method: 'POST', body })).json()
+  }
+  const seen = async (): Promise<unknown> => (await ask('/api/subject?id=acme')).json()
+  expect(await seen()).toMatchObject({ plan: 'free', planFrom: 'application' })
+  plan = 'pro'
+  limiter.forgetPlan('acme')
+  expect(await topUp('order-1')).toMatchObject({ done: true })
+  expect(await seen()).toMatchObject({ plan: 'pro', limits: [{ quota: 100, toppedUp: 5 }] })
+  await limiter.close()
+  expect(await serving.stop()).toBe(0)
+})
+
 test('--read-only changes nothing', async () => {
   const serving = await serve(['--read-only'])
   const ask = await enter(serving)

@@ -57,10 +57,12 @@ const AUTHORS_OF_ADAPTERS = [
   'noteHttp',
   'onResponseEnd',
   'processWide',
+  'thrownText',
   'toError',
   'toThrown',
   'warn',
   'watchIdentity',
+  'within',
 ]
 const AUTHORS_OF_STORES = [
   'ConfigError',

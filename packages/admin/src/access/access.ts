@@ -1,4 +1,4 @@
-import { internalsOf } from '@tollgate/core/adapter'
+import { internalsOf, thrownText, within } from '@tollgate/core/adapter'
 import type { Limiter } from '@tollgate/core'
 import type { Authorize, DashboardAction, Operator } from '../options.js'
 import { LocalAccess } from './local-access.js'
@@ -34,11 +34,12 @@ export class Access<Req> {
   ): Promise<Operator | undefined> {
     if (this.local) return this.local.operatorOf(request, peer)
     try {
-      return toOperator(await withinPatience(this.#authorize?.(host, action)))
+      const given = Promise.resolve(this.#authorize?.(host, action))
+      return toOperator(await within(given, PATIENCE_MS, tooLate))
     } catch (error) {
       internalsOf(this.#limiter).warnRarely(
         'TOLLGATE_AUTHORIZE',
-        `The dashboard's authorize threw or rejected, so the request was refused: ${reasonOf(error)}`,
+        `The dashboard's authorize failed, so the request was refused: ${thrownText(error)}`,
       )
       return undefined
     }
@@ -49,16 +50,8 @@ const LONGEST_NAME = 200
 /** Who is not known by then is nobody, in ms. */
 const PATIENCE_MS = 10_000
 
-function withinPatience(given: unknown): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new Error(`it gave no answer within ${PATIENCE_MS / 1000} s`))
-    }, PATIENCE_MS)
-    timer.unref()
-    Promise.resolve(given)
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer))
-  })
+function tooLate(): Error {
+  return new Error(`it gave no answer within ${PATIENCE_MS / 1000} s`)
 }
 
 /** Anything else than an object with a name is nobody. */
@@ -69,12 +62,4 @@ function toOperator(given: unknown): Operator | undefined {
   // It is written into notes that people read in terminals.
   const name = by.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()
   return name === '' ? undefined : { by: name.slice(0, LONGEST_NAME) }
-}
-
-function reasonOf(error: unknown): string {
-  try {
-    return error instanceof Error ? String(error.message).slice(0, LONGEST_NAME) : 'no error was thrown'
-  } catch {
-    return 'its error cannot be read'
-  }
 }

@@ -39,7 +39,7 @@ export class SubjectReports {
   readonly #reports = new Map<string, Shared<SubjectAnswer>>()
   readonly #waiting: (() => void)[] = []
   #running = 0
-  readonly #logs = new Map<string, { readonly atMs: number; readonly logs: Promise<Logs> }>()
+  readonly #logs = new Map<string, Shared<Logs>>()
 
   /** @param rules all that hold */
   constructor(limiter: Limiter, rules: Shared<RulesAnswer>) {
@@ -48,11 +48,16 @@ export class SubjectReports {
   }
 
   /**
-   * The plan of a subject, and who says it.
+   * The plan of a subject by now, and who says it. For what must not be booked on the plan before an upgrade.
    *
    * @throws as `report` does
    */
-  async planOf(asked: Asked): Promise<Found> {
+  planByNow(asked: Asked): Promise<Found> {
+    this.forget()
+    return this.#planOf(asked)
+  }
+
+  async #planOf(asked: Asked): Promise<Found> {
     const known = plansOf(this.#limiter).map(({ name }) => name)
     // Limits that a customer has for itself have a name, too, but are no plan.
     if (asked.plan !== undefined && (known.length === 0 || known.includes(asked.plan)))
@@ -69,12 +74,8 @@ export class SubjectReports {
    */
   async report(asked: Asked): Promise<SubjectAnswer> {
     const key = JSON.stringify([asked.id, asked.isAddress, asked.plan])
-    const known = this.#reports.get(key)
-    if (known) return known.value()
-    if (this.#reports.size >= MOST_REMEMBERED) this.#reports.clear()
-    const shared = new Shared(() => this.#inTurn(() => this.#make(asked)), REPORT_MS)
-    this.#reports.set(key, shared)
-    return shared.value()
+    const make = (): Promise<SubjectAnswer> => this.#inTurn(() => this.#make(asked))
+    return sharedOf(this.#reports, key, () => new Shared(make, REPORT_MS))
   }
 
   async #inTurn<T>(make: () => Promise<T>): Promise<T> {
@@ -94,7 +95,7 @@ export class SubjectReports {
   async #make(asked: Asked): Promise<SubjectAnswer> {
     const { id, isAddress } = asked
     const given = subjectOf(asked)
-    const [logs, found] = await Promise.all([this.#logsOf(asked), this.planOf(asked)])
+    const [logs, found] = await Promise.all([this.#logsOf(asked), this.#planOf(asked)])
     const subject = found.plan === undefined ? given : { ...given, plan: found.plan }
     const rules = await rulesOf(this.#limiter, subject)
     const block = rules.find(({ kind }) => kind === 'block')
@@ -129,13 +130,7 @@ export class SubjectReports {
 
   #logsOf(asked: Asked): Promise<Logs> {
     const key = JSON.stringify([asked.id, asked.isAddress])
-    const known = this.#logs.get(key)
-    if (known && performance.now() < known.atMs + LOG_MS) return known.logs
-    if (this.#logs.size >= MOST_REMEMBERED) this.#logs.clear()
-    const logs = this.#readLogs(subjectOf(asked))
-    this.#logs.set(key, { atMs: performance.now(), logs })
-    logs.catch(() => this.#logs.delete(key))
-    return logs
+    return sharedOf(this.#logs, key, () => new Shared(() => this.#readLogs(subjectOf(asked)), LOG_MS))
   }
 
   async #readLogs(given: Subject): Promise<Logs> {
@@ -164,6 +159,16 @@ export class SubjectReports {
     const denied = denials.find(({ plan }) => plan !== '')
     return denied ? { plan: denied.plan, planFrom: 'denial' } : { planFrom: 'default' }
   }
+}
+
+/** What is shared under this key. Of too many, all are forgotten. */
+function sharedOf<T>(all: Map<string, Shared<T>>, key: string, make: () => Shared<T>): Promise<T> {
+  const known = all.get(key)
+  if (known) return known.value()
+  if (all.size >= MOST_REMEMBERED) all.clear()
+  const made = make()
+  all.set(key, made)
+  return made.value()
 }
 
 function subjectOf({ id, isAddress }: Asked): Subject {

@@ -1,3 +1,4 @@
+import { findRules } from '@tollgate/admin'
 import type { Rule, Subject } from '@tollgate/core'
 import { EXIT } from '../errors.js'
 import { endInWords } from '../output/words.js'
@@ -14,7 +15,6 @@ import {
 } from './change.js'
 import { addCommand, withSubject, type Shell } from './command.js'
 import { needEnd, withEnd, type EndFlags } from './ends.js'
-import { findRules } from './find-rules.js'
 import { effectOf, ruleJson } from './rule-words.js'
 
 type BlockFlags = ChangeFlags & NoteFlags & SubjectFlags & EndFlags

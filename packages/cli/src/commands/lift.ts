@@ -1,3 +1,4 @@
+import { findRules } from '@tollgate/admin'
 import type { Rule } from '@tollgate/core'
 import { EXIT, wrong, type ExitCode } from '../errors.js'
 import { endInWords } from '../output/words.js'
@@ -13,7 +14,6 @@ import {
   type NoteFlags,
 } from './change.js'
 import { addCommand, withSubject, type Shell } from './command.js'
-import { findRules } from './find-rules.js'
 import { effectOf, ruleJson } from './rule-words.js'
 
 const KINDS = ['block', 'override', 'scale'] as const

@@ -41,8 +41,7 @@ export const WARNING_CODES = {
   TOLLGATE_HOOK_ORDER: 'This version of Fastify does not let the plugin run after all other hooks.',
   TOLLGATE_UNDEFINED:
     'The option store or hashIds is undefined, so its default applies. Once for each option.',
-  TOLLGATE_AUTHORIZE:
-    "The dashboard's authorize threw or rejected, so a request was refused. At most once a minute.",
+  TOLLGATE_AUTHORIZE: "The dashboard's authorize failed, so a request was refused. At most once a minute.",
   TOLLGATE_METRICS: 'Metrics of @tollgate/metrics could not be recorded.',
   TOLLGATE_MOUNTED_TWICE: 'A request passed the same limiter twice, so the same counters counted it twice.',
   TOLLGATE_MADE_IN_HANDLER: 'rateLimit(...) is called for each request, so no request is ever limited.',

@@ -225,14 +225,13 @@ interface KnownLimit {
 
 /** The plans, in the order they were given. */
 export function knownPlans({ byName, fallback, hasDefault }: Plans): readonly KnownPlan[] {
+  const known = ({ name, quota, windowMs, compiled: { algorithm } }: Limit): KnownLimit => ({
+    ...{ name, quota, windowMs, hasWindows: !!implementations[algorithm].over },
+    ...(windowMs === 0 && { quotaUnit: 'concurrent-requests' }),
+  })
   return [...byName.values()].map((plan) => ({
     name: plan.name,
     isDefault: hasDefault && plan === fallback,
-    limits: plan.limits.filter(({ observes }) => !observes).map(toKnownLimit),
+    limits: plan.limits.filter(({ observes }) => !observes).map(known),
   }))
-}
-
-function toKnownLimit({ name, quota, windowMs, compiled }: Limit): KnownLimit {
-  if (windowMs === 0) return { name, quota, quotaUnit: 'concurrent-requests', windowMs, hasWindows: false }
-  return { name, quota, windowMs, hasWindows: implementations[compiled.algorithm].over !== undefined }
 }

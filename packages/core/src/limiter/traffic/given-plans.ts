@@ -89,6 +89,5 @@ export async function readPlans(
  * @throws {StoreError} when the store does not answer
  */
 export async function areIdsHashed(store: Store, name: string | undefined): Promise<boolean> {
-  const { hides = false } = await readLeft(needBoard(store), listBegin(name))
-  return hides
+  return !!(await readLeft(needBoard(store), listBegin(name))).hides
 }

@@ -115,23 +115,17 @@ export async function inspect(
   subject: Subject,
   { peek, lookBehind, assumesPlan }: Inspector,
 ): Promise<Inspection> {
-  const { allowed, violated, retryAfterMs, reason, block, source, ...seen } = await peek(subject)
+  const peeked = await peek(subject)
+  const { allowed, violated, retryAfterMs, reason, block } = peeked
   // A rule answers before the plan is looked up.
-  const { plan, limits, override } = source === 'rule' ? await behind(subject, lookBehind) : seen
+  const seen = peeked.source === 'rule' ? await lookBehind(subject) : undefined
+  const { plan, override } = seen?.decision ?? peeked
+  const limits = seen?.limits.map(({ timeZone: _, ...limit }) => limit) ?? peeked.limits
   const isDefaultPlan = subject.plan === undefined && assumesPlan() ? true : undefined
   return {
     ...{ plan, limits, allowed, violated, retryAfterMs },
     ...givenOf({ isDefaultPlan, reason, override, block }),
   }
-}
-
-async function behind(
-  subject: Subject,
-  lookBehind: Inspector['lookBehind'],
-): Promise<Pick<Inspection, 'plan' | 'limits' | 'override'>> {
-  const { decision, limits } = await lookBehind(subject)
-  const { plan, override } = decision
-  return { plan, limits: limits.map(({ timeZone: _, ...limit }) => limit), ...givenOf({ override }) }
 }
 
 interface Failure {

@@ -184,7 +184,7 @@ export class PreparedLimit {
     return this.#pots?.settled(account, this.#count(), this.#held()) ?? account
   }
 
-  /** What is used from now on is counted from this account, and is of the top-up that ends first. */
+  /** Counts from this account on: what is used next is of the top-up that ends first. */
   goOnFrom(settled: Account): void {
     this.#pots?.goOnFrom(settled)
   }

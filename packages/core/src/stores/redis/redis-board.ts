@@ -42,7 +42,6 @@ export class RedisBoard implements Board {
 
   async #readSince(topic: string, since: number, terms: NoteTerms): Promise<readonly Note[]> {
     const first = await this.#readPart(topic, terms, [since, ''])
-    if (first.next === '') return first.notes.slice(0, terms.most)
     const notes = [...first.notes]
     for (let { next } = first; next !== '' && notes.length < terms.most;) {
       const part = await this.#readPart(topic, terms, [since, next])
@@ -50,7 +49,7 @@ export class RedisBoard implements Board {
       next = part.next
     }
     // A note that was put again meanwhile has left its place, and is among the newest now.
-    const later = await this.#readSince(topic, first.newest + 1, terms)
+    const later = first.next === '' ? [] : await this.#readSince(topic, first.newest + 1, terms)
     const again = new Set(later.map(({ id }) => id))
     return [...later, ...notes.filter(({ id }) => !again.has(id))].slice(0, terms.most)
   }

@@ -155,7 +155,7 @@ export interface Topped {
 }
 
 /**
- * The top-ups of one limit. While it has any, its quota is what it can count in this window: `quota`. The twin of accounts.lua in
+ * The top-ups of one limit. With them, the limit can count more in this window: see `quota`. The twin of accounts.lua in
  * stores/redis/scripts/beside: change both, law 5 (one truth) compares them.
  */
 export class Pots {
@@ -253,7 +253,7 @@ export class Pots {
     return cost > this.#later + left - this.goneBy(now + wait, left) ? NEVER : wait
   }
 
-  /** Goes on from what was used by now. Units from which on they pay stay the same. */
+  /** Takes the settled account as where it goes on. From which count on top-ups pay does not change. */
   goOnFrom(settled: Account): void {
     const byId = new Map(settled.map((entry) => [entry.id, entry]))
     const asSettled = (entry: KeptEntry): KeptEntry => byId.get(entry.id) ?? entry

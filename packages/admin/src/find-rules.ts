@@ -1,9 +1,12 @@
 import type { Limiter, Rule, Subject } from '@tollgate/core'
 
 /**
- * The rules of one kind that are just about this subject, beginning of ids or plan.
+ * The rules of one kind that are just about this subject, beginning of ids or plan. `limiter.rules({ of })` also has those of other
+ * beginnings that a subject is under. For tools that lift rules.
  *
- * @param of for `scale`, the name of a plan
+ * @param of as in `limiter.rules`; for `scale`, the name of a plan
+ * @throws {StoreError} when the store does not answer
+ * @example for (const rule of await findRules(limiter, 'override', 'acme')) await rule.lift({ by: 'ops' })
  */
 export async function findRules(
   limiter: Limiter,
