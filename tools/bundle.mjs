@@ -1,7 +1,7 @@
 // Bundles the package of the current folder: for each format a file for every face, and one for what the faces share. A face for
 // browsers is a file by itself.
 import { existsSync } from 'node:fs'
-import { resolve, sep } from 'node:path'
+import { basename, resolve, sep } from 'node:path'
 import { rolldown } from 'rolldown'
 import { minifySync, parseSync, Visitor } from 'rolldown/utils'
 import { withBreaks } from './line-breaks.mjs'
@@ -68,7 +68,8 @@ export async function bundle({ exports, dependencies, peerDependencies }) {
   const options = {
     tsconfig: 'tsconfig.build.json',
     resolve: { extensionAlias: { '.js': ['.ts'] } },
-    external: (id) => others.some((name) => id === name || id.startsWith(`${name}/`)),
+    // CommonJS is published as it is, since both formats can load the same file.
+    external: (id) => id.endsWith('.cjs') || others.some((name) => id === name || id.startsWith(`${name}/`)),
     checks: { bundlerTimings: false },
     onLog: (_, { message }) => {
       throw new Error(message)
@@ -86,6 +87,7 @@ export async function bundle({ exports, dependencies, peerDependencies }) {
 }
 
 const WRITTEN = {
+  paths: (id) => (id.endsWith('.cjs') ? `../../src/${basename(id)}` : id),
   ...{ strict: true, exports: 'named', esModule: true, generatedCode: { symbols: false } },
   // The package has the sources, once for both formats.
   ...{ sourcemap: true, sourcemapExcludeSources: true },

@@ -1,4 +1,4 @@
-// Builds the page into src/page.generated.ts: one document that asks for nothing else, and the hashes that its policy needs.
+// Builds the page into src/page.generated.cjs: one document that asks for nothing else, and the hashes that its policy needs.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -77,10 +77,14 @@ const bytes = gzipSync(html, { level: 9 }).length
 console.log(`The page is ${html.length} characters, ${bytes} bytes gzipped.`)
 if (bytes > MOST_BYTES) throw new Error(`The page is larger than ${MOST_BYTES} bytes gzipped`)
 
-const lines = [
-  '// Made by scripts/build-page.mjs from page/. Do not edit.',
-  `export const PAGE: string = ${JSON.stringify(html)}`,
-  `export const SCRIPT_HASHES: readonly string[] = [${JSON.stringify(hashOf(script))}]`,
-  `export const STYLE_HASHES: readonly string[] = [${JSON.stringify(hashOf(style))}]`,
+// CommonJS, so that both formats of the package can load the same file, and npm downloads the page once.
+const note = '// Made by scripts/build-page.mjs from page/. Do not edit.'
+const values = { PAGE: html, SCRIPT_HASHES: [hashOf(script)], STYLE_HASHES: [hashOf(style)] }
+const code = Object.entries(values).map(([name, value]) => `exports.${name} = ${JSON.stringify(value)}`)
+const types = [
+  'export declare const PAGE: string',
+  'export declare const SCRIPT_HASHES: readonly string[]',
+  'export declare const STYLE_HASHES: readonly string[]',
 ]
-writeFileSync(join(packageFolder, 'src/page.generated.ts'), `${lines.join('\n')}\n`)
+writeFileSync(join(packageFolder, 'src/page.generated.cjs'), [note, ...code, ''].join('\n'))
+writeFileSync(join(packageFolder, 'src/page.generated.d.cts'), [note, ...types, ''].join('\n'))

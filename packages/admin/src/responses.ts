@@ -1,4 +1,4 @@
-import { PAGE, SCRIPT_HASHES, STYLE_HASHES } from './page.generated.js'
+import { PAGE, SCRIPT_HASHES, STYLE_HASHES } from './page.generated.cjs'
 import type { ProblemAnswer } from './answers.js'
 
 /** What every response says: it is for one operator, and no other page may hold it. */

@@ -1,5 +1,5 @@
 // What a customer has used, and what an operator books for it.
-import { eventually, testPrefix } from '@tollgate/testing'
+import { eventually, hearCommands, testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Application, acme } from './application.ts'
 
 const app = new Application()
@@ -63,15 +63,13 @@ describe('show', () => {
 
   test('is not counted as a process of the application', async () => {
     const prefix = testPrefix()
-    const monitor = await app.redis.monitor()
-    const seen: string[] = []
-    monitor.on('monitor', (_, args: readonly string[]) => seen.push(args.join(' ')))
+    const heard = await hearCommands(testRedisUrl())
     await app.run('show', 'acme', '--prefix', prefix)
     await app.redis.get(`${prefix}/end`)
-    await eventually(() => seen.some((line) => line.includes(`${prefix}/end`)), 'all commands are seen')
-    monitor.disconnect()
-    expect(seen.filter((line) => line.includes(`${prefix}/!rules`))).not.toEqual([])
-    expect(seen.filter((line) => line.includes(`${prefix}/!instances`))).toEqual([])
+    await eventually(() => heard.text().includes(`${prefix}/end`), 'all commands are heard')
+    heard.stop()
+    expect(heard.text()).toContain(`${prefix}/!rules`)
+    expect(heard.text()).not.toContain(`${prefix}/!instances`)
   })
 
   test('refuses a plan that there is not', async () => {

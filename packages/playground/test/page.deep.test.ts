@@ -351,7 +351,7 @@ test('each lane says in words what it shows', async () => {
 /** As text, since the compiler of the tests would replace `import`. */
 const CORE_IN_PAGE = `(async () => {
   const { createLimiter, memoryStore } = await import('/core.js')
-  const line = createLimiter({ plans: { free: { limits: '10/s burst 2', wait: { maxDelay: '200ms' } } } })
+  const line = createLimiter({ plans: { free: { limits: '1/2s burst 2', wait: { maxDelay: '4s' } } } })
   const waited = await Promise.all([1, 2, 3].map(() => line.consume('acme')))
   await line.close()
   const hidden = createLimiter({ limit: '1/min', hashIds: 'a secret of a page', store: memoryStore() })

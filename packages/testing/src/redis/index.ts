@@ -1,5 +1,6 @@
 export { eventually, SOON_MS } from '../eventually.ts'
 export { ask } from './admin.ts'
+export { hearCommands, type CommandsHeard } from './commands-of.ts'
 export type { Machine } from '../servers/binary.ts'
 export { findRedisBinary, NO_REDIS } from './binary.ts'
 export { freePort, startRedis, type RedisServer, type RedisServerOptions } from './server.ts'

@@ -1,6 +1,5 @@
 // What one process takes, remembers and looks up, while another sets and lifts rules.
-import { createConnection } from 'node:net'
-import { eventually, testPrefix, testRedisUrl } from '@tollgate/testing'
+import { eventually, hearCommands, testPrefix, testRedisUrl } from '@tollgate/testing'
 import {
   createLimiter,
   redisStore,
@@ -77,22 +76,16 @@ describe('in two processes', () => {
   test('a flood of a blocked subject sends nothing to the store', async () => {
     const limiter = bench.limiter({ denials: false } as Partial<LimiterOptions>)
     await limiter.block('blocked-flood', HOUR)
-    // Not by ioredis: other tests share the server, and its `monitor()` fails if a command comes while it begins.
-    const { hostname, port } = new URL(testRedisUrl())
-    const monitor = createConnection(Number(port), hostname)
-    let heard = ''
-    monitor.on('data', (text: Buffer) => (heard += text.toString()))
-    monitor.write('MONITOR\r\n')
-    await eventually(() => heard.startsWith('+OK'))
+    const heard = await hearCommands(testRedisUrl())
     const scope = limiter.scope({ stacked: { export: '5/min' } })
     for (let i = 0; i < 2000; i += 1) {
       expect((await limiter.consume('blocked-flood')).allowed).toBe(false)
       expect((await scope.consume(['flooding-user', 'blocked-flood'])).allowed).toBe(false)
     }
     await limiter.consume('after-the-flood')
-    await eventually(() => heard.includes('/after-the-flood'))
-    expect(heard).not.toMatch(/\/(?:blocked-flood|flooding-user)/)
-    monitor.destroy()
+    await eventually(() => heard.text().includes('/after-the-flood'))
+    heard.stop()
+    expect(heard.text()).not.toMatch(/\/(?:blocked-flood|flooding-user)/)
   })
 
   test('what is looked up after a plan was forgotten everywhere is not forgotten again here', async () => {
