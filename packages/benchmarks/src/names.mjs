@@ -69,8 +69,6 @@ export const ONE_DAY = 'Tollgate: one day for all'
 export const ONE_DAY_AGAIN = 'Tollgate: one day for all, again'
 export const BILLING_DAYS = 'Tollgate: billing days of their own'
 
-export const NO_TRAFFIC = 'Tollgate: traffic: false'
-export const NO_TRAFFIC_AGAIN = 'Tollgate: traffic: false, again'
 export const TRAFFIC = 'Tollgate: figures about traffic'
 export const TRAFFIC_WATCHED = 'Tollgate: while somebody looks'
 

@@ -113,8 +113,9 @@ function programFor(
 }
 
 function report({ message, hint, exit }: CommandError, host: Host, isJson: boolean): ExitCode {
-  if (isJson) new Output(host, true).json({ error: { exit, message, ...(hint !== undefined && { hint }) } })
-  else host.stderr.write(`${message}\n${hint === undefined ? '' : `${hint}\n`}`)
+  const out = new Output(host, isJson)
+  out.json({ error: { exit, message, ...(hint !== undefined && { hint }) } })
+  if (!isJson) out.error(message, hint)
   return exit
 }
 

@@ -4,6 +4,7 @@ import {
   deployCluster,
   deployOne,
   freePort,
+  startRedis,
   startSentinel,
   startTlsRedis,
   testPrefix,
@@ -124,6 +125,54 @@ describe('a login', () => {
   })
 })
 
+describe('a server that is the wrong one', () => {
+  test('a replica: nothing is looked up there, and nothing changed', async () => {
+    const { port } = new URL(testRedisUrl())
+    await one.order('REPLICAOF', '127.0.0.1', Number(port))
+    const url = `redis://127.0.0.1:${one.ports[0]}`
+    try {
+      for (const command of [['top'], ['show', 'acme'], ['block', 'acme', '--for', '1h']])
+        expect(await at(url, ...command)).toMatchObject({
+          ...{ code: 3, stdout: '' },
+          stderr: `${url} is a replica.\nPass the address of its primary, or --sentinel NAME.\n`,
+        })
+    } finally {
+      await one.order('REPLICAOF', 'NO', 'ONE')
+    }
+  })
+
+  test('a cluster that does not serve all slots', async () => {
+    const server = await startRedis({
+      args: ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'],
+    })
+    const url = `redis://127.0.0.1:${server.port}`
+    try {
+      for (const more of [[], ['--cluster']])
+        expect(await at(url, 'top', ...more)).toMatchObject({
+          code: 3,
+          stderr: expect.stringContaining(`${url} is a node of a cluster that does not serve all slots.`),
+        })
+    } finally {
+      await server.kill()
+    }
+  })
+
+  test('a certificate whose time is over', async () => {
+    const server = await startTlsRedis({ isExpired: true })
+    const folder = folderWith({ 'ca.pem': server.ca })
+    try {
+      const surroundings = { env: { REDIS_URL: server.url }, cwd: folder.cwd }
+      expect(await tollgate(['top', '--tls-ca', 'ca.pem'], surroundings)).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining('is not valid now'),
+      })
+    } finally {
+      folder.remove()
+      await server.kill()
+    }
+  })
+})
+
 describe('a cluster', () => {
   const urls = (): string => cluster.ports.map((port) => `redis://127.0.0.1:${port}`).join(',')
 
@@ -179,6 +228,10 @@ test('a primary is found by its sentinels', async () => {
     expect(blocked).toMatchObject({ code: 0, stderr: '' })
     expect((await doctor(urls, '--sentinel', sentinel.name)).of('replication')).toMatchObject({
       says: expect.stringContaining('a primary with one replica'),
+    })
+    const [first = ''] = urls.split(',')
+    expect(await at(first, 'rules')).toMatchObject({
+      ...{ code: 3, stderr: expect.stringContaining('is a sentinel, or no Redis') },
     })
     const other = await at(urls, 'rules', '--sentinel', 'nobody')
     expect(other).toMatchObject({ code: 3, stderr: expect.stringContaining('No sentinel names a primary') })

@@ -1,6 +1,8 @@
 // What doctor finds of rights and settings, and that what it says to type is right.
 import { REDIS_COMMANDS_FOR_RULES as RULES } from '@tollgate/core/adapter'
+import { createLimiter, redisStore } from '@tollgate/core'
 import { deployOne, testPrefix, testRedisUrl, type Deployment } from '@tollgate/testing'
+import { Redis } from 'ioredis'
 import { at, doctor, folderWith, tollgate, type Ended } from './command-line.ts'
 
 let one: Deployment
@@ -152,6 +154,33 @@ describe('doctor', () => {
     expect((await doctor(url(), '--prefix', 'myapp')).of('prefix')?.result).toBe('ok')
     await one.order('FLUSHALL')
     expect((await doctor(url())).of('prefix')?.result).toBe('warning')
+  })
+
+  test('names the limiters that have requests, and processes of another version', async () => {
+    const prefix = testPrefix()
+    const redis = new Redis(url(), { autoResendUnfulfilledCommands: false, retryStrategy: () => 50 })
+    const limiters = ['api', undefined].map((name) =>
+      createLimiter({ limit: '5/min', store: redisStore(redis, { prefix }), ...(name && { name }) }),
+    )
+    for (const limiter of limiters) {
+      await limiter.consume('acme')
+      await limiter.traffic()
+    }
+    expect((await doctor(url(), '--prefix', prefix)).of('limiters')).toMatchObject({
+      result: 'ok',
+      says: expect.stringMatching(/: the limiter without a name \(1 process\), --name api \(1 process\)\.$/),
+    })
+    // Of a version that writes its figures in another way.
+    const { board } = redisStore(redis, { prefix })
+    await board?.put('traffic.^', [{ id: 'other', text: '[7]' }], { keptMs: 60_000, most: 100 })
+    expect((await doctor(url(), '--prefix', prefix)).of('limiters')).toMatchObject({
+      result: 'warning',
+      says: expect.stringMatching(
+        /name \(2 processes\), --name api \(1 process\)\. Another version of Tollgate runs in 1 process, whose figures are not here\.$/,
+      ),
+    })
+    for (const limiter of limiters) await limiter.close()
+    redis.disconnect()
   })
 
   test('uses the deadline of the plans file', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
 import { run, type Host } from '@tollgate/cli'
+import { redisStore } from '@tollgate/core'
 import { deployOne, eventually, testRedisUrl } from '@tollgate/testing'
 import { Application } from './application.ts'
 
@@ -104,6 +105,14 @@ describe('top', () => {
     expect((await app.runElsewhere('top')).stdout).toContain(
       'No process of the application had a request here',
     )
+  })
+
+  test('says that processes of another version had requests', async () => {
+    const { board } = redisStore(app.redis, { prefix: app.prefix })
+    await board?.put('traffic.^', [{ id: 'other', text: '[7]' }], { keptMs: 60_000, most: 100 })
+    const { stdout } = await app.runElsewhere('top')
+    expect(stdout).toContain('Another version of Tollgate runs in 1 process, whose figures are not here.')
+    expect(stdout).not.toContain('No process of the application')
   })
 
   describe('on a terminal', () => {

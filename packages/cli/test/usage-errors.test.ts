@@ -1,4 +1,6 @@
 // Whatever is typed, an operator gets a sentence, and the terminal nothing that it would obey.
+import { PassThrough } from 'node:stream'
+import { run } from '@tollgate/cli'
 import { Application } from './application.ts'
 import { tollgate } from './command-line.ts'
 
@@ -36,6 +38,17 @@ describe('hostile ids', () => {
   )
 })
 
+test('errors fit the terminal', async () => {
+  const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 50 })
+  const host = { stdin: new PassThrough(), stdout: new PassThrough(), onInterrupt: () => () => {} }
+  const env = { REDIS_URL: 'redis://no-such-host.invalid:6379' }
+  const code = await run(['rules'], { ...host, stderr, env, cwd: app.elsewhere.cwd })
+  const lines = String(stderr.read()).split('\n')
+  expect(code).toBe(3)
+  expect(lines.length).toBeGreaterThan(3)
+  expect(lines.filter((line) => line.length > 50)).toEqual([])
+})
+
 describe('wrong usage', () => {
   test.each([
     [['block', 'acme'], 'This needs an end.\nPass --for 1h'],
@@ -43,6 +56,10 @@ describe('wrong usage', () => {
     [
       ['block', 'acme', '--for', 'soon'],
       "--for: got 'soon', expected a time from 1 ms to 400 d, such as '1h'.",
+    ],
+    [
+      ['block', 'acme', '--for', '5m'],
+      "--for: got '5m', and m could be minutes or months.\nPass --for 5min, or days: --for 150d.",
     ],
     [
       ['block', 'acme', '--until', '2027-01-31 18:00'],

@@ -1,6 +1,7 @@
 // What a customer has used, and what an operator books for it.
 import { eventually, hearCommands, testPrefix, testRedisUrl } from '@tollgate/testing'
 import { Application, acme } from './application.ts'
+import { folderWith, tollgate } from './command-line.ts'
 
 const app = new Application()
 
@@ -70,6 +71,19 @@ describe('show', () => {
     heard.stop()
     expect(heard.text()).toContain(`${prefix}/!rules`)
     expect(heard.text()).not.toContain(`${prefix}/!instances`)
+  })
+
+  test('says that planOf of the plans file failed, and why', async () => {
+    const folder = folderWith({
+      'tollgate.config.mjs': `export default { plans: { free: '5/h', pro: '50/h' }, defaultPlan: 'free', planOf() { throw new Error('no database') } }`,
+    })
+    const surroundings = { env: { REDIS_URL: testRedisUrl() }, cwd: folder.cwd }
+    const { code, stdout } = await tollgate(['show', 'acme', '--prefix', app.prefix], surroundings)
+    folder.remove()
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^Its plan was not found, so these are the limits of the default plan: .*no database/m,
+    )
   })
 
   test('refuses a plan that there is not', async () => {

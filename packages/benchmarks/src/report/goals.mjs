@@ -120,8 +120,8 @@ const billingGoal = (what, grid, figure, bound) => ({
 })
 
 const trafficGoal = (grid, row) => ({
-  ...{ what: "Node's time per decision with figures about traffic, x without", section: 'traffic', grid },
-  ...{ detail: `${grid}, ${row}`, row, figure: 'us', to: names.NO_TRAFFIC, sign: '<=', bound: 1.03 },
+  ...{ what: "% of Node's CPU time for figures about traffic", section: 'traffic', grid },
+  ...{ detail: `${grid}, ${row}`, row, figure: 'percent', sign: '<=', bound: 3 },
 })
 
 const cpuGoals = (framework, bounds) =>

@@ -152,7 +152,7 @@ function addPenalize(shell: Shell): void {
       usage: 'penalize <id>',
       summary: 'count units of a customer as used, or take back a top-up',
       about:
-        'Counts units as used in one limit of a customer, over the quota if need be: first those of the quota, then those of top-ups.',
+        'Counts units as used in one limit of a customer: first those of the quota, then those of top-ups. With more units than that, it waits for one more window at most.',
       examples: [['penalize acme --plan pro --limit day --units 500 --key abuse-3', '500 units of today']],
     },
     book({

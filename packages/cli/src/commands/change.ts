@@ -138,7 +138,7 @@ async function changeIn<T>(
 /** Whether a process of the application was seen. What a user may not read says nothing. */
 async function isAlive({ limiter }: Session): Promise<boolean> {
   return limiter.traffic({ most: 1 }).then(
-    ({ processes }) => processes > 0,
+    ({ processes, unread }) => processes + unread > 0,
     () => true,
   )
 }

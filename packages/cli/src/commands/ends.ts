@@ -18,7 +18,7 @@ export function withEnd(command: Command): Command {
 /**
  * One of the two, as core reads them.
  *
- * @throws {CommandError} for none, for both
+ * @throws {CommandError} for none, for both, and for what can be read in two ways
  */
 export function needEnd({
   for: length,
@@ -26,6 +26,13 @@ export function needEnd({
 }: EndFlags): { readonly for: string } | { readonly until: string } {
   if (length !== undefined && until !== undefined)
     throw new CommandError(EXIT.usage, 'Pass either --for or --until.', EXAMPLE)
+  const [, number] = /^(\d+) *m$/i.exec(length ?? '') ?? []
+  if (number !== undefined)
+    throw new CommandError(
+      EXIT.usage,
+      `--for: got '${number}m', and m could be minutes or months.`,
+      `Pass --for ${number}min, or days: --for ${Number(number) * 30}d.`,
+    )
   if (length !== undefined) return { for: length }
   if (until !== undefined) return { until }
   throw new CommandError(EXIT.usage, 'This needs an end.', EXAMPLE)

@@ -7,7 +7,7 @@ import { safeText, widthOf } from '../output/safe-text.js'
 import type { Cell } from '../output/table.js'
 import { counted, lengthInWords, numberInWords } from '../output/words.js'
 import { configure, type Configuration, type Context, type SharedFlags } from '../session/configuration.js'
-import { UNSEEN, withSession, type Session } from '../session/session.js'
+import { unreadInWords, UNSEEN, withSession, type Session } from '../session/session.js'
 import { addCommand, withConnection, type Shell } from './command.js'
 
 type TopFlags = SharedFlags & { readonly most?: string; readonly once?: boolean }
@@ -142,15 +142,19 @@ function painter({ stdout }: Host): (lines: readonly string[]) => void {
 }
 
 function linesOf(frame: Frame, out: Output): readonly string[] {
-  const { requests, denied, processes, coversMs, storeMs, nowMs, busiest, mostDenied, nearest } = frame
+  const { requests, denied, processes, unread, coversMs, storeMs, nowMs, busiest, mostDenied, nearest } =
+    frame
   const time = new Date(nowMs).toISOString().slice(11, 19)
   const store = `Redis answers in ${numberInWords(storeMs)} ms`
-  if (processes === 0) return [...out.linesIn(`${time} UTC. ${store}.`), ...out.linesIn(UNSEEN)]
+  const others = unread === 0 ? [] : out.linesIn(unreadInWords(unread))
+  if (processes === 0)
+    return [...out.linesIn(`${time} UTC. ${store}.`), ...(unread === 0 ? out.linesIn(UNSEEN) : others)]
   const seconds = Math.max(coversMs / 1000, 1)
   const rate = numberInWords(Math.round((requests / seconds) * 10) / 10)
   const sum = `${counted(requests, 'request')} in the last ${lengthInWords(coversMs)}, ${rate} a second, ${shareInWords(denied, requests)} denied`
   return [
     ...out.linesIn(`${time} UTC: ${sum}. ${counted(processes, 'process', 'es')}. ${store}.`),
+    ...others,
     '',
     ...out.linesOf(BUSIEST, busiest.map(busyCells)),
     ...(mostDenied.length === 0

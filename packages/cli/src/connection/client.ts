@@ -94,3 +94,18 @@ export async function connect(client: Client, sign = (): Promise<unknown> => cli
     clearTimeout(timer)
   }
 }
+
+/** The reason why a client could not connect. That of a cluster which does not serve all slots only waits, and says nothing. */
+export async function reasonOf(error: unknown, address: Address, options: ClientOptions): Promise<unknown> {
+  if (address.kind !== 'cluster') return error
+  const node = makeClient({ ...address, kind: 'server' }, options)
+  node.on('error', () => {})
+  try {
+    const text = String(await node.call('cluster', 'info'))
+    return /^cluster_state:fail/m.test(text) ? new Error('CLUSTERDOWN', { cause: error }) : error
+  } catch {
+    return error
+  } finally {
+    node.disconnect()
+  }
+}

@@ -51,6 +51,13 @@ const MEANINGS: readonly Meaning[] = [
     hint: 'Give its users passwords, then CONFIG SET protected-mode no.',
   },
   {
+    matches: /CERT_HAS_EXPIRED|certificate has expired|CERT_NOT_YET_VALID|certificate is not yet valid/,
+    kind: 'protocol',
+    says: ({ shown }) =>
+      `The TLS certificate of ${shown} is not valid now: its time is over, or has not come.`,
+    hint: 'Renew it, or set the clock of this machine right: openssl x509 -dates shows until when it is valid.',
+  },
+  {
     matches: /certificate|self.signed|CERT_|ERR_TLS|Hostname\/IP does not match|unable to (get|verify)/i,
     kind: 'protocol',
     says: ({ shown }) => `The TLS certificate of ${shown} is not trusted here.`,
@@ -69,6 +76,18 @@ const MEANINGS: readonly Meaning[] = [
     kind: 'rights',
     says: ({ shown }) => `The user of ${shown} may not do this.`,
     hint: 'tollgate doctor prints the rights that are missing.',
+  },
+  {
+    matches: /\bCLUSTERDOWN\b/,
+    kind: 'state',
+    says: ({ shown }) => `${shown} is a node of a cluster that does not serve all slots.`,
+    hint: 'See redis-cli --cluster check HOST:PORT, and the logs of its nodes. Then pass --cluster.',
+  },
+  {
+    matches: /unknown command '?time/i,
+    kind: 'state',
+    says: ({ shown }) => `${shown} is a sentinel, or no Redis: it does not know the command TIME.`,
+    hint: 'For a sentinel, pass --sentinel NAME: SENTINEL MASTERS lists the names.',
   },
   {
     matches: /\b(MOVED|ASK|CROSSSLOT)\b/,

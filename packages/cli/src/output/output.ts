@@ -18,7 +18,7 @@ export class Output {
     const { stdout, env } = host
     this.#host = host
     this.isJson = isJson
-    this.width = stdout.isTTY ? Math.max(40, Math.min(stdout.columns ?? 80, WIDEST)) : undefined
+    this.width = stdout.isTTY ? widthIn(stdout.columns) : undefined
     this.#isPainted = stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb'
   }
 
@@ -55,10 +55,23 @@ export class Output {
     return tableOf(columns, rows, this)
   }
 
+  /** Why there is no answer, and what to type instead. */
+  error(message: string, hint: string | undefined): void {
+    const { isTTY, columns } = this.#host.stderr
+    const width = isTTY ? widthIn(columns) : Infinity
+    for (const text of hint === undefined ? [message] : [message, hint])
+      this.#host.stderr.write(`${wrapped(text, width).join('\n')}\n`)
+  }
+
   /** The answer for programs. Without `--json` there is none. */
   json(value: unknown): void {
     if (this.isJson) this.#host.stdout.write(`${escaped(JSON.stringify(value, undefined, 2))}\n`)
   }
+}
+
+/** Of the text on a terminal with so many columns. */
+function widthIn(columns = 80): number {
+  return Math.max(40, Math.min(columns, WIDEST))
 }
 
 /** JSON leaves some signs as they are that a terminal obeys, or that turn the direction of text. */

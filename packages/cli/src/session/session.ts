@@ -1,10 +1,11 @@
 import { createLimiter, redisStore, type Limiter, type Store } from '@tollgate/core'
 import { areIdsHashed } from '@tollgate/core/adapter'
+import { Cluster } from 'ioredis'
 import type { Address } from '../connection/address.js'
-import { connect, makeClient, readCa, type Client } from '../connection/client.js'
+import { connect, makeClient, readCa, reasonOf, type Client } from '../connection/client.js'
 import { connectionError, faultOf } from '../connection/faults.js'
 import { CommandError, EXIT, toCommandError, wrong } from '../errors.js'
-import { shellWord } from '../output/words.js'
+import { counted, shellWord } from '../output/words.js'
 import type { Configuration, Context, SharedFlags } from './configuration.js'
 
 /** A connection to the application's Redis. */
@@ -19,6 +20,11 @@ export interface Session extends Configuration {
 /** For answers that could come from the wrong place. */
 export const UNSEEN =
   'No process of the application had a request here in the last half minute: are the address, the database, --prefix and --name right?'
+
+/** Where figures lack what some processes see. */
+export function unreadInWords(unread: number): string {
+  return `Another version of Tollgate runs in ${counted(unread, 'process', 'es')}, whose figures are not here.`
+}
 
 /**
  * For commands that name a customer. Where only hashes of ids are in Redis, nothing would be found under the id, and it would get there.
@@ -51,15 +57,15 @@ export async function withSession<T>(
 ): Promise<T> {
   const { flags, host } = context
   const { address } = configuration
-  const client = makeClient(address, {
-    ca: readCa(flags.tlsCa, host.cwd),
-    ...{ keyPrefix: flags.keyPrefix, isLasting },
-  })
+  const options = { ca: readCa(flags.tlsCa, host.cwd), keyPrefix: flags.keyPrefix, isLasting }
+  const client = makeClient(address, options)
   const store = storeOf(client, flags)
   try {
     await connect(client)
+    await needPrimary(client, flags.prefix)
   } catch (error) {
-    throw connectionError(error, address)
+    client.disconnect()
+    throw connectionError(await reasonOf(error, address, options), address)
   }
   let limiter: Limiter | undefined
   try {
@@ -76,6 +82,20 @@ export async function withSession<T>(
   } finally {
     await limiter?.close()
     client.disconnect()
+  }
+}
+
+/**
+ * A replica takes no change, and what it is asked to look up it may not have.
+ *
+ * @throws what a replica says to a write. This one changes nothing, and needs no right that Tollgate does not need
+ */
+async function needPrimary(client: Client, prefix = 'tollgate'): Promise<void> {
+  if (client instanceof Cluster) return
+  try {
+    await client.set(`${prefix}/!none`, '', 'PX', 1, 'XX')
+  } catch (error) {
+    if (/\bREADONLY\b/.test((error as Error).message)) throw error
   }
 }
 

@@ -125,7 +125,7 @@ export interface Consumer<Plans extends string = string> {
    */
   renew(subject: SubjectOf<Plans>, options: RenewOptions): Promise<Booking>
   /**
-   * Counts units as used in one limit of a subject, over the quota if need be.
+   * Counts units as used in one limit of a subject. With more than its quota has, it waits for one more window at most.
    *
    * @throws as `topUp` does
    * @example await limiter.penalize('acme', { limit: 'day', units: 500, key: 'abuse-3' })

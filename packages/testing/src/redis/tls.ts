@@ -16,13 +16,14 @@ export interface TlsRedis extends RedisServer {
 /**
  * Starts a Redis with TLS. Its certificate and key are made for it.
  *
+ * @param options.isExpired whether its certificate was valid until yesterday
  * @throws when the machine has no openssl, or its Redis is built without TLS
  */
-export async function startTlsRedis(): Promise<TlsRedis> {
+export async function startTlsRedis(options: { readonly isExpired?: boolean } = {}): Promise<TlsRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
   const forget = (): void => rmSync(folder, { recursive: true, force: true })
   try {
-    const { cert, key } = makeCertificate(folder)
+    const { cert, key } = makeCertificate(folder, options)
     const tlsPort = await freePort()
     const server = await startRedis({
       args: [
@@ -37,7 +38,10 @@ export async function startTlsRedis(): Promise<TlsRedis> {
   }
 }
 
-function makeCertificate(folder: string): { cert: string; key: string } {
+function makeCertificate(
+  folder: string,
+  { isExpired = false }: { readonly isExpired?: boolean },
+): { cert: string; key: string } {
   const cert = join(folder, 'cert.pem')
   const key = join(folder, 'key.pem')
   const args = [
@@ -47,6 +51,8 @@ function makeCertificate(folder: string): { cert: string; key: string } {
   ]
   try {
     execFileSync('openssl', args, { stdio: 'pipe' })
+    const again = ['x509', '-in', cert, '-signkey', key, '-days', '-1', '-out', cert]
+    if (isExpired) execFileSync('openssl', again, { stdio: 'pipe' })
   } catch (error) {
     throw new Error('a certificate for TLS tests needs openssl on the PATH', { cause: error })
   }

@@ -1,18 +1,14 @@
 // The tables of the section on figures about traffic.
-import * as names from '../../names.mjs'
 
-const time = (grid, title) => ({
-  ...{ grid, title, reference: names.NO_TRAFFIC, control: names.NO_TRAFFIC_AGAIN, judged: 'us' },
-  columns: [
-    { head: 'Node µs', figure: 'us' },
-    { head: 'x without', figure: 'us', isRatio: true },
-  ],
+const share = (grid, title) => ({
+  ...{ grid, title },
+  columns: [{ head: "% of Node's CPU time", figure: 'percent' }],
 })
 
 export const TRAFFIC = {
   title: 'Figures about traffic',
   tables: [
-    time('memory', 'In memory, 10,000 subjects'),
-    ...[1, 64, 512].map((many) => time(`redis ${many}`, `On Redis, 10,000 subjects, ${many} in flight`)),
+    share('memory', 'In memory, 10,000 subjects'),
+    ...[1, 64, 512].map((many) => share(`redis ${many}`, `On Redis, 10,000 subjects, ${many} in flight`)),
   ],
 }

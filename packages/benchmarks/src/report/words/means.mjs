@@ -245,13 +245,11 @@ export function billingDays(run) {
 }
 
 export function traffic(run) {
-  const at = { section: 'traffic', grid: 'redis 64', figure: 'us' }
+  const at = { section: 'traffic', grid: 'redis 64', figure: 'percent' }
   return told(
-    [names.TRAFFIC, names.TRAFFIC_WATCHED].map((row) =>
-      figure(middle(run, { ...at, row }, names.NO_TRAFFIC)),
-    ),
+    [names.TRAFFIC, names.TRAFFIC_WATCHED].map((row) => figure(middle(run, { ...at, row }))),
     (plain, watched) =>
-      `On Redis with 64 requests in flight, a limiter that counts its requests by subject takes ${plain} times as much Node time as one with \`traffic: false\`, and ${watched} times while somebody looks.`,
+      `On Redis with 64 requests in flight, counting requests by subject takes ${plain} % of Node's CPU time, and ${watched} % while somebody looks.`,
   )
 }
 

@@ -1,6 +1,14 @@
 import { connect as connectTcp } from 'node:net'
 import type { Address } from '../../connection/address.js'
-import { connect, makeClient, PATIENCE_MS, readCa, type Client } from '../../connection/client.js'
+import {
+  connect,
+  makeClient,
+  PATIENCE_MS,
+  readCa,
+  reasonOf,
+  type Client,
+  type ClientOptions,
+} from '../../connection/client.js'
 import { faultOf } from '../../connection/faults.js'
 import { EXIT, type ExitCode } from '../../errors.js'
 import type { Output } from '../../output/output.js'
@@ -10,6 +18,7 @@ import { counted } from '../../output/words.js'
 import { configure, type Context } from '../../session/configuration.js'
 import { addCommand, withConnection, type Shell } from '../command.js'
 import { failed, ok, warning, type Finding } from './finding.js'
+import { checkLimiters } from './limiters.js'
 import { checkRights } from './rights.js'
 import {
   checkClock,
@@ -17,7 +26,6 @@ import {
   checkLatency,
   checkMemory,
   checkPersistence,
-  checkPrefix,
   checkReplication,
   checkScripting,
   checkVersion,
@@ -64,9 +72,10 @@ async function examine({ flags, host }: Context, address: Address, deadlineMs: n
   const reached = await checkReach(address)
   if (reached.result === 'failed') return { connection: [reached], findings: [] }
   // Keys are named here as Redis knows them, so the client adds no prefix.
-  const client = makeClient(address, { ca: readCa(flags.tlsCa, host.cwd) })
+  const options = { ca: readCa(flags.tlsCa, host.cwd) }
+  const client = makeClient(address, options)
   try {
-    const login = await checkLogin(client, address)
+    const login = await checkLogin(client, address, options)
     if (login.result === 'failed') return { connection: [reached, login], findings: [] }
     const rights = await checkRights(client, { prefix, keyPrefix, address })
     const user = safeText(address.username ?? 'default')
@@ -106,12 +115,12 @@ function tcpErrorOf({ host, port }: Address['nodes'][number]): Promise<unknown> 
   })
 }
 
-async function checkLogin(client: Client, address: Address): Promise<Finding> {
+async function checkLogin(client: Client, address: Address, options: ClientOptions): Promise<Finding> {
   try {
     // Without the right to ask for the time, there is more to find out.
     await connect(client, () => client.time().catch((error) => void (isNoRight(error) || fail(error))))
   } catch (error) {
-    const { kind, says, hint } = faultOf(error, address)
+    const { kind, says, hint } = faultOf(await reasonOf(error, address, options), address)
     return failed(kind === 'protocol' ? 'protocol' : 'login', says, hint)
   }
   const { username, isTls } = address
@@ -145,7 +154,7 @@ async function examineServer(client: Client, question: ServerQuestion): Promise<
   const measured = [
     await tried('clock', () => checkClock(client)),
     await tried('latency', () => checkLatency(client, deadlineMs)),
-    await tried('prefix', () => checkPrefix(client, prefix, keyPrefix)),
+    ...(await checkLimiters(client, prefix, keyPrefix).catch((error) => [failure('prefix', error)])),
   ]
   if (infos.includes('')) {
     const unseen = warning(
@@ -168,12 +177,16 @@ async function tried(check: string, look: () => Promise<Finding>): Promise<Findi
   try {
     return await look()
   } catch (error) {
-    const { message } = error as Error
-    return failed(
-      check,
-      isNoRight(error) ? 'The user may not ask for it.' : `It failed: ${safeText(message, 200)}.`,
-    )
+    return failure(check, error)
   }
+}
+
+function failure(check: string, error: unknown): Finding {
+  const { message } = error as Error
+  return failed(
+    check,
+    isNoRight(error) ? 'The user may not ask for it.' : `It failed: ${safeText(message, 200)}.`,
+  )
 }
 
 const RANKS = ['ok', 'warning', 'failed'] as const

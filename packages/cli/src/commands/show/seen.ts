@@ -19,11 +19,15 @@ export interface Seen {
   readonly rules: readonly Rule[]
   /** Set while a rule blocks the customer. */
   readonly blockedBy: Rule | undefined
+  /** Why `planOf` of the plans file named no plan, if it failed. */
+  readonly planError?: string | undefined
 }
 
 /** @throws {CommandError} when nobody knows the plans, or no such plan is among them */
 export async function see(session: Session, given: Subject): Promise<Seen> {
   const { limiter, plans, nowMs } = session
+  let planError: string | undefined
+  limiter.on('planError', ({ message }) => (planError = message))
   const rules: Rule[] = []
   for await (const rule of limiter.rules({ of: given })) rules.push(rule)
   const blockedBy = rules.find(({ kind, level }) => kind === 'block' && level === undefined)
@@ -45,7 +49,7 @@ export async function see(session: Session, given: Subject): Promise<Seen> {
     const one = await limiter.usageOf(withItsPlan(subject, look), { limit: name }).catch(ifNoConfig)
     if (one) usage.push(one)
   }
-  return { subject, planFrom, look, usage, rules, blockedBy }
+  return { subject, planFrom, look, usage, rules, blockedBy, planError }
 }
 
 /** `usageOf` takes no id alone where there are several plans. */

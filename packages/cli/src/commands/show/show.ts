@@ -46,12 +46,13 @@ export function addShow(shell: Shell): void {
   withConnection(withSubject(command.option('--plan <name>', "the customer's plan")))
 }
 
-function toJson({ subject, planFrom, look, usage, rules, blockedBy }: Seen): unknown {
+function toJson({ subject, planFrom, look, usage, rules, blockedBy, planError }: Seen): unknown {
   const { decision, limits, atMs } = look
   const { plan, block, reason, override } = decision
   const isBlocked = blockedBy !== undefined || reason === 'blocked'
   return {
     ...{ subject: { id: subject.id, kind: subject.kind }, plan, planFrom, at: new Date(atMs) },
+    ...(planError !== undefined && { planError }),
     ...(isBlocked && { blocked: { until: blockedBy?.until ?? block?.until ?? null } }),
     ...(override && { override: true }),
     limits: limits.map((limit) => ({
@@ -65,10 +66,14 @@ function toJson({ subject, planFrom, look, usage, rules, blockedBy }: Seen): unk
 }
 
 function print(out: Output, id: string, seen: Seen): void {
-  const { look, usage, rules, blockedBy, planFrom } = seen
+  const { look, usage, rules, blockedBy, planFrom, planError } = seen
   const { decision, limits, atMs } = look
   const at = timeInWords(new Date(atMs), atMs)
   out.say(`${out.paint('strong', shownSubject(id))}${planInWords(decision.plan, planFrom)}, at ${at}`)
+  if (planError !== undefined)
+    out.say(
+      `Its plan was not found, so these are the limits of the default plan: ${safeText(planError, 300)}`,
+    )
   out.line()
   const blockedUntil = blockedBy?.until ?? decision.block?.until
   if (blockedUntil) out.say(`${out.paint('bad', 'Blocked')} until ${endInWords(blockedUntil, atMs)}.`)

@@ -5,7 +5,7 @@ import { safeText } from '../../output/safe-text.js'
 import type { Cell } from '../../output/table.js'
 import { counted, lengthInWords, numberInWords, timeInWords } from '../../output/words.js'
 import { configure, type Context } from '../../session/configuration.js'
-import { needHashIds, UNSEEN, withSession } from '../../session/session.js'
+import { needHashIds, unreadInWords, UNSEEN, withSession } from '../../session/session.js'
 import { shownSubject, subjectOf } from '../../session/subject.js'
 import { sentencesOf, type Cause } from './cause.js'
 import type { WhyFlags } from './why.js'
@@ -29,7 +29,9 @@ export async function readLog(context: Context<WhyFlags>, id: string | undefined
     const hasDenials = log.denials.length > 0
     if (!out.isJson) {
       print(out, log, { ...asked, nowMs, id })
-      if (!hasDenials && (await limiter.traffic({ most: 1 })).processes === 0) out.say(UNSEEN)
+      const { processes, unread } = await limiter.traffic({ most: 1 })
+      if (unread > 0) out.say(unreadInWords(unread))
+      else if (!hasDenials && processes === 0) out.say(UNSEEN)
     }
     return hasDenials ? EXIT.done : EXIT.refused
   })

@@ -123,7 +123,8 @@ export function readRecord({
       Omit<DenialRecord, 'subject' | 'first' | 'last'>,
     ]
     const isRead = typeof key === 'string' && typeof subject === 'string' && areFacts(facts)
-    if (format !== FORMAT || !isRead || !isTime(first) || !isTime(last)) return undefined
+    if (format !== FORMAT || !isRead || !isTime(first) || !isTime(last + (facts.waitMs ?? 0)))
+      return undefined
     const times = { first: new Date(first), last: new Date(last) }
     return { key, record: { subject: subject || key, ...facts, ...times } }
   } catch {

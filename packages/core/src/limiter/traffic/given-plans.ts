@@ -37,8 +37,8 @@ export async function readLeft(board: Board, name: string): Promise<Left> {
   const [note] = await answered(board.read(topicOf('plans', name), { ...PLANS, sinceMs: 0 }))
   try {
     const [format, hides, plans] = JSON.parse(note?.text ?? '[]', withDates) as [unknown, boolean, unknown]
-    if (format !== FORMAT) return {}
-    return { hides, plans: isGivenPlans(plans) ? pick(plans) : undefined }
+    // In every version, ids that are hidden are to stay so.
+    return { hides, plans: format === FORMAT && isGivenPlans(plans) ? pick(plans) : undefined }
   } catch {
     return {}
   }

@@ -51,6 +51,8 @@ export interface TrafficView {
   readonly coversMs: number
   /** The processes that had requests and whose figures are here. */
   readonly processes: number
+  /** Processes that had requests and whose figures are not here, since they run another version of Tollgate. */
+  readonly unread: number
   readonly requests: number
   readonly denied: number
   /** The most requests first. */
@@ -138,8 +140,8 @@ export class TrafficCalls {
     const { most = LISTED } = given
     if (!isWhole(most, 1, MOST_LISTED))
       throw ConfigError.wrong('most', most, `a whole number from 1 to ${MOST_LISTED}`)
-    const { hide, name, rules } = this.#options
-    const target = given.of === undefined ? undefined : readTarget(given.of, hide)
+    const { name, rules } = this.#options
+    const target = this.#target(given)
     rules.watch()
     await this.#putOwn(false)
     const notes = await answered(board.read(topicOf('traffic', name), { ...REPORTS, sinceMs: 0 }))
@@ -152,16 +154,20 @@ export class TrafficCalls {
       processes += 1
       coversMs = Math.max(coversMs, one.coversMs)
     })
-    return toView(only({ ...merging.figures(), coversMs }, target), processes, most)
+    return {
+      processes,
+      unread: notes.length - processes,
+      ...toView(only({ ...merging.figures(), coversMs }, target), most),
+    }
   }
 
   /** @throws as `view` does */
   async denialLog(given: DenialLogOptions = {}): Promise<DenialLog> {
     const board = needBoard(this.#options.store)
     needOptions(given, { names: ['of', 'from', 'until'], example: "{ of: 'acme' }" })
-    const { hide, name, rules } = this.#options
+    const { name, rules } = this.#options
     const nowMs = rules.nowMs()
-    const target = given.of === undefined ? undefined : readTarget(given.of, hide)
+    const target = this.#target(given)
     const untilMs = readTime('until', given.until ?? nowMs)
     const fromMs = readTime('from', given.from ?? untilMs - DAY_MS)
     if (fromMs > untilMs) throw ConfigError.wrong('from', given.from, 'a time before `until`')
@@ -183,6 +189,10 @@ export class TrafficCalls {
     return { from: new Date(from), denials: denials.toSorted((a, b) => b.last.getTime() - a.last.getTime()) }
   }
 
+  #target({ of }: Pick<TrafficViewOptions, 'of'>): Target | undefined {
+    return of === undefined ? undefined : readTarget(of, this.#options.hide)
+  }
+
   /** @throws {StoreError} when the store does not take what this process has seen */
   async #putOwn(all: boolean): Promise<void> {
     const error = await answered(this.own?.put(all))
@@ -193,8 +203,8 @@ export class TrafficCalls {
   async ruleLog(given: RuleLogOptions = {}): Promise<readonly RuleRecord[]> {
     const board = needBoard(this.#options.store)
     needOptions(given, { names: ['of'], example: "{ of: 'acme' }" })
-    const { hide, name } = this.#options
-    const target = given.of === undefined ? undefined : readTarget(given.of, hide)
+    const { name } = this.#options
+    const target = this.#target(given)
     await answered(this.#logging)
     const notes = await answered(board.read(topicOf('rules', name), { ...RULES, sinceMs: 0 }))
     const written = notes.map(readRuleNote).filter((one) => one !== undefined)
@@ -231,10 +241,10 @@ export class TrafficCalls {
   }
 }
 
-function toView(figures: Figures, processes: number, most: number): TrafficView {
+function toView(figures: Figures, most: number): Omit<TrafficView, 'processes' | 'unread'> {
   const { coversMs, requests, denied, busiest, mostDenied, nearest } = firstOf(figures, most)
   return {
-    ...{ coversMs, processes, requests, denied },
+    ...{ coversMs, requests, denied },
     busiest: busiest.entries.map(toBusy),
     mostDenied: mostDenied.entries.map(({ subject, plan, count, error }) => ({
       subject,

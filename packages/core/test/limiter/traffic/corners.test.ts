@@ -14,6 +14,7 @@ import {
 import { Rules } from '../../../src/features/rules/rules.js'
 import type { Decision } from '../../../src/limiter/decision/decision.js'
 import { forEachNote } from '../../../src/limiter/traffic/board-access.js'
+import { areIdsHashed } from '../../../src/limiter/traffic/given-plans.js'
 import { DenialRecords } from '../../../src/limiter/traffic/denial-log.js'
 import { Sampler } from '../../../src/limiter/traffic/sampler.js'
 import { TopSketch } from '../../../src/limiter/traffic/top-sketch.js'
@@ -156,6 +157,7 @@ test('notes of others are left alone', async () => {
     { used: '\u001b[31m' },
     { source: 5 },
     { waitMs: 'x' },
+    { waitMs: 1e300 },
   ]
   for (const one of wrong) texts.push(JSON.stringify([1, 'a', '', 0, 0, { ...facts, ...one }]))
   const rule = JSON.stringify({ v: 1, kind: 'block', of: 'a' })
@@ -179,11 +181,20 @@ test('notes of others are left alone', async () => {
   for (const topic of ['denials.^', 'traffic.^', 'plans.^', 'rules.^']) await board.put(topic, notes, terms)
   expect((await limiter.denialLog({ of: 'abc*' })).denials).toEqual([])
   expect((await limiter.denialLog({ from: 0 })).denials).toEqual([])
-  expect(await limiter.traffic()).toMatchObject({ processes: 0, requests: 0 })
+  expect(await limiter.traffic()).toMatchObject({ processes: 0, unread: notes.length, requests: 0 })
   expect(await limiter.ruleLog()).toEqual([])
   for (const text of ['[2,false,{"plans":5}]', '[2,false,5]', '[2]', '[1,{"limit":"1/s"}]']) {
     await board.put('plans.^', [{ id: 'plans', text }], terms)
     expect([text, await readPlans(store)]).toEqual([text, undefined])
+  }
+})
+
+test('that ids are hashed is also read of another version', async () => {
+  const store = memoryStore()
+  for (const hides of [true, false]) {
+    const text = JSON.stringify([7, hides, 'plans in another way'])
+    await store.board?.put('plans.^', [{ id: 'plans', text }], { keptMs: 60_000, most: 1 })
+    expect(await areIdsHashed(store, undefined)).toBe(hides)
   }
 })
 

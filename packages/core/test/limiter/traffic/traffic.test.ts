@@ -51,7 +51,7 @@ describe.each(STORES)('%s', (_, newStore) => {
     const { coversMs, ...view } = await limiter.traffic()
     expect(coversMs).toBeGreaterThanOrEqual(0)
     expect(view).toEqual({
-      ...{ processes: 1, requests: 10, denied: 3 },
+      ...{ processes: 1, unread: 0, requests: 10, denied: 3 },
       busiest: [
         { subject: 'acme', plan: 'free', requests: 7, error: 0, denied: 3, units: 4 },
         { subject: 'globex', plan: 'free', requests: 2, error: 0, denied: 0, units: 2 },
