@@ -3,8 +3,8 @@ import type { Target } from '../../features/rules/rule-options.js'
 import type { Decision, LimitState } from '../decision/decision.js'
 import { byCount, type Seen, TopSketch } from './top-sketch.js'
 
-/** Figures are of this window and the one before it. */
-const WINDOW_MS = 30_000
+/** Figures are of a minute, in parts: the oldest goes when a new one begins, so that totals hardly jump. */
+const [MINUTE_MS, PART_MS] = [60_000, 10_000]
 const MOST_BUSY = 200
 const MOST_DENIED = 150
 const MOST_NEAR = 150
@@ -22,7 +22,7 @@ export interface SubjectShare {
   readonly limit: string
   /** The highest share of the limit that it was seen to use: 1 is all of it. Above 1 only for a limit with `overage`. */
   readonly share: number
-  /** Quota units used, and the quota, at that time. */
+  /** Quota units used, and the quota with its burst and top-ups, at that time. */
   readonly used: number
   readonly quota: number
 }
@@ -44,29 +44,28 @@ export interface Figures {
 
 /** What one process has seen lately of the requests that it counted. */
 export class SeenLately {
-  #now = new Window(elapsedMs())
-  #before: Window | undefined
+  #parts = [new Window(elapsedMs())]
 
   /** @param weight how many requests this one stands for */
   note(decision: Decision, weight: number, target: Target): void {
-    this.#turn()
-    this.#now.note(decision, weight, target)
+    this.#turn(elapsedMs()).note(decision, weight, target)
   }
 
   figures(): Figures {
-    this.#turn()
-    const windows = this.#before ? [this.#before, this.#now] : [this.#now]
     const nowMs = elapsedMs()
-    return { ...merge(windows.map((one) => one.figures())), coversMs: nowMs - (windows[0] as Window).sinceMs }
+    this.#turn(nowMs)
+    const coversMs = nowMs - (this.#parts[0] as Window).sinceMs
+    return { ...merge(this.#parts.map((one) => one.figures())), coversMs }
   }
 
-  #turn(): void {
-    const nowMs = elapsedMs()
-    const { sinceMs } = this.#now
-    const age = nowMs - sinceMs
-    if (age < WINDOW_MS) return
-    this.#before = age < 2 * WINDOW_MS ? this.#now : undefined
-    this.#now = new Window(this.#before ? sinceMs + WINDOW_MS : nowMs)
+  /** The part of now. */
+  #turn(nowMs: number): Window {
+    const latest = this.#parts.at(-1) as Window
+    const ageMs = nowMs - latest.sinceMs
+    if (ageMs < PART_MS) return latest
+    const next = new Window(ageMs < MINUTE_MS ? nowMs - (ageMs % PART_MS) : nowMs)
+    this.#parts = [...this.#parts.filter(({ sinceMs }) => sinceMs > nowMs - MINUTE_MS), next]
+    return next
   }
 }
 
@@ -89,15 +88,12 @@ class Window {
     const { plan, cost, allowed } = decision
     this.#requests += weight
     this.#rarest = Math.max(this.#rarest, weight)
-    const seen = this.#busiest.add(target, weight)
-    // A rule that blocks a subject answers before its plan is known.
-    if (plan !== '') seen.plan = plan
+    const seen = this.#busiest.add(target, weight, plan)
     if (allowed) seen.units += cost * weight
     else {
       seen.denied += weight
       this.#denied += weight
-      const mostDenied = this.#mostDenied.add(target, weight)
-      if (plan !== '') mostDenied.plan = plan
+      this.#mostDenied.add(target, weight, plan)
     }
     const used = mostUsed(decision)
     if (used) this.#noteNear(decision, used, target)
@@ -107,8 +103,9 @@ class Window {
     const share = shareOf(state)
     const known = this.#nearest.get(key)
     if (share < (known?.share ?? this.#leastNear)) return
-    const { name: limit, used, over = 0, quota } = state
-    this.#nearest.set(key, { key, subject, plan, limit, share, used: used + over, quota })
+    const { name: limit, used, remaining, over = 0, quota } = state
+    const most = Math.max(quota, used + remaining)
+    this.#nearest.set(key, { key, subject, plan, limit, share, used: used + over, quota: most })
     // To sort half of them out at once takes less time than to find the least for each.
     if (this.#nearest.size > 2 * MOST_NEAR) this.#forgetFar()
   }
@@ -197,10 +194,10 @@ class MergedTop {
     this.#floor += floor
     for (const one of entries) {
       const known = this.#entries.get(one.key)
-      if (known === undefined) this.#entries.set(one.key, { ...one, error: one.error - floor })
+      if (!known) this.#entries.set(one.key, { ...one, error: one.error - floor })
       else {
         known.subject = one.subject
-        if (one.plan !== '') known.plan = one.plan
+        if (one.plan) known.plan = one.plan
         known.count += one.count
         known.error += one.error - floor
         known.units += one.units

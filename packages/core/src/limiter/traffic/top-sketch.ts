@@ -34,11 +34,14 @@ export class TopSketch {
     this.#most = most
   }
 
-  add(target: Target, weight: number): Seen {
+  /** @param plan empty if it is not known: a rule that blocks a subject answers before that */
+  add(target: Target, weight: number, plan: string): Seen {
     const held = this.#byKey.get(target.what) ?? this.#heldFor(target)
-    held.entry.count += weight
+    const { entry } = held
+    entry.count += weight
+    if (plan) entry.plan = plan
     this.#sink(held)
-    return held.entry
+    return entry
   }
 
   #heldFor({ what: key, of: subject }: Target): Held {

@@ -112,12 +112,15 @@ export class TrafficCalls {
   /** Changes of rules that are still to be written down. */
   #unwritten: Note[] = []
   #logging: Promise<void> | undefined
+  /** The log in memory cannot be older than the process. */
+  readonly #beganMs: number
 
   constructor(options: TrafficNeeds) {
     this.#options = options
     const { store, hide, rules, counts } = options
     const { board, synchronous } = store
     const nowMs = (): number => rules.nowMs()
+    this.#beganMs = store.synchronous ? nowMs() : 0
     if (board && counts) this.own = new Traffic({ ...options, board, synchronous, nowMs })
     if (board && !synchronous)
       this.#questions = new Questions({ ...options, board, hides: hide !== undefined })
@@ -135,13 +138,11 @@ export class TrafficCalls {
 
   /** @throws {ConfigError} for an option or the store; a StoreError when the store does not answer */
   async view(given: TrafficViewOptions = {}): Promise<TrafficView> {
-    const board = needBoard(this.#options.store)
-    needOptions(given, { names: ['of', 'most'], example: '{ most: 20 }' })
+    const { board, target } = this.#read(given, ['of', 'most'], '{ most: 20 }')
     const { most = LISTED } = given
     if (!isWhole(most, 1, MOST_LISTED))
       throw ConfigError.wrong('most', most, `a whole number from 1 to ${MOST_LISTED}`)
     const { name, rules } = this.#options
-    const target = this.#target(given)
     rules.watch()
     await this.#putOwn(false)
     const notes = await answered(board.read(topicOf('traffic', name), { ...REPORTS, sinceMs: 0 }))
@@ -163,11 +164,9 @@ export class TrafficCalls {
 
   /** @throws as `view` does */
   async denialLog(given: DenialLogOptions = {}): Promise<DenialLog> {
-    const board = needBoard(this.#options.store)
-    needOptions(given, { names: ['of', 'from', 'until'], example: "{ of: 'acme' }" })
+    const { board, target } = this.#read(given, ['of', 'from', 'until'], "{ of: 'acme' }")
     const { name, rules } = this.#options
     const nowMs = rules.nowMs()
-    const target = this.#target(given)
     const untilMs = readTime('until', given.until ?? nowMs)
     const fromMs = readTime('from', given.from ?? untilMs - DAY_MS)
     if (fromMs > untilMs) throw ConfigError.wrong('from', given.from, 'a time before `until`')
@@ -185,12 +184,21 @@ export class TrafficCalls {
         denials.push(record)
     })
     const isFull = notes.length >= DENIALS.most
-    const from = Math.max(fromMs, nowMs - DENIALS.keptMs, isFull ? oldest : 0)
+    const from = Math.max(fromMs, nowMs - DENIALS.keptMs, isFull ? oldest : 0, this.#beganMs)
     return { from: new Date(from), denials: denials.toSorted((a, b) => b.last.getTime() - a.last.getTime()) }
   }
 
-  #target({ of }: Pick<TrafficViewOptions, 'of'>): Target | undefined {
-    return of === undefined ? undefined : readTarget(of, this.#options.hide)
+  /** @throws {ConfigError} */
+  #read(
+    given: Pick<TrafficViewOptions, 'of'>,
+    names: readonly string[],
+    example: string,
+  ): { readonly board: Board; readonly target: Target | undefined } {
+    const { store, hide } = this.#options
+    const board = needBoard(store)
+    needOptions(given, { names, example })
+    const { of } = given
+    return { board, target: of === undefined ? undefined : readTarget(of, hide) }
   }
 
   /** @throws {StoreError} when the store does not take what this process has seen */
@@ -201,10 +209,8 @@ export class TrafficCalls {
 
   /** @throws as `view` does */
   async ruleLog(given: RuleLogOptions = {}): Promise<readonly RuleRecord[]> {
-    const board = needBoard(this.#options.store)
-    needOptions(given, { names: ['of'], example: "{ of: 'acme' }" })
+    const { board, target } = this.#read(given, ['of'], "{ of: 'acme' }")
     const { name } = this.#options
-    const target = this.#target(given)
     await answered(this.#logging)
     const notes = await answered(board.read(topicOf('rules', name), { ...RULES, sinceMs: 0 }))
     const written = notes.map(readRuleNote).filter((one) => one !== undefined)

@@ -250,8 +250,8 @@ test('a question that the full list of rules has no room for is refused at once'
 
 test('a subject that takes the place of another one does not take its plan', () => {
   const sketch = new TopSketch(1)
-  sketch.add({ what: 'a', of: 'a' }, 1).plan = 'pro'
-  expect(sketch.add({ what: 'b', of: 'b' }, 1)).toMatchObject({ subject: 'b', plan: '' })
+  sketch.add({ what: 'a', of: 'a' }, 1, 'pro')
+  expect(sketch.add({ what: 'b', of: 'b' }, 1, '')).toMatchObject({ subject: 'b', plan: '' })
 })
 
 test('an answer that is none is an error', async () => {

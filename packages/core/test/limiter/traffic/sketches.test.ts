@@ -22,7 +22,7 @@ function countsOf(ids: readonly string[]): Map<string, number> {
 
 function sketchOf(ids: readonly string[], most: number): TopSketch {
   const sketch = new TopSketch(most)
-  for (const id of ids) sketch.add(targetOf(id), 1)
+  for (const id of ids) sketch.add(targetOf(id), 1, '')
   return sketch
 }
 

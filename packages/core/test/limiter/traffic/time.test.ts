@@ -33,6 +33,23 @@ test('figures cover a minute at most, and a block takes no plan away', () => {
   expect(seen.figures().coversMs).toBeLessThanOrEqual(60_000)
 })
 
+test('the oldest part of a minute goes when a new one begins', () => {
+  const seen = new SeenLately()
+  const decision = { allowed: true, plan: '', cost: 1, limits: [], violated: [], subject: { id: 'acme' } }
+  const requests: number[] = []
+  for (let second = 0; second < 120; second += 1) {
+    mockClock.aheadMs = 1000 * second
+    seen.note(decision as unknown as Decision, 1, { what: 'acme', of: 'acme' })
+    if (second >= 60) requests.push(seen.figures().requests)
+  }
+  expect(Math.min(...requests)).toBeGreaterThanOrEqual(50)
+  expect(Math.max(...requests)).toBeLessThanOrEqual(61)
+  // After a pause, only what is new counts.
+  mockClock.aheadMs += 300_000
+  seen.note(decision as unknown as Decision, 1, { what: 'acme', of: 'acme' })
+  expect(seen.figures()).toMatchObject({ requests: 1, busiest: { entries: [{ count: 1, error: 0 }] } })
+})
+
 test('after Redis has lost its data, the plans are there again', async () => {
   const prefix = testPrefix()
   const store = redisStore(sharedRedis(), { prefix })
