@@ -115,7 +115,7 @@ const isBuilt = () => existsSync(built) && readFileSync(built, 'utf8') === state
 /** The names, sizes and times of all files that packages are built from, and of what was built. */
 function stateOfPackages() {
   const hash = createHash('sha256').update(fingerprint())
-  const parts = ['src', 'scripts', 'dist', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
+  const parts = ['src', 'page', 'scripts', 'dist', 'package.json', 'tsconfig.json', 'tsconfig.build.json']
   const packages = readdirSync(join(root, 'packages'))
     .filter((name) => hasBuild(name))
     .flatMap((name) => parts.map((part) => `packages/${name}/${part}`))

@@ -39,17 +39,17 @@ export function Header({ page }: { readonly page: Route['page'] }): VNode {
       <Search />
       <div class="state">
         <LiveMark />
-        {session && <Who by={session.by} readOnly={session.readOnly} />}
+        {session && <Who by={session.by} mayChange={session.actions.length > 0} />}
         <ThemeButton />
       </div>
     </header>
   )
 }
 
-function Who({ by, readOnly }: { readonly by: string; readonly readOnly: boolean }): VNode {
+function Who({ by, mayChange }: { readonly by: string; readonly mayChange: boolean }): VNode {
   return (
     <>
-      {readOnly && <span class="badge">read-only</span>}
+      {!mayChange && <span class="badge">read-only</span>}
       <span class="by" title={`You are written down as ${by}`}>
         <span class="hidden">You are </span>
         <bdi>{by}</bdi>

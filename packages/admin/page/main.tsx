@@ -20,6 +20,8 @@ import { shortText } from './words.ts'
 /** Who looks changes rarely: a new session comes with a reload. */
 const SESSION_MS = 60_000
 
+const ZONE = new Intl.DateTimeFormat('en').resolvedOptions().timeZone
+
 const TITLES = { overview: 'Overview', plans: 'Plans', rules: 'Rules' } as const
 
 function titleOf(route: Route): string {
@@ -52,6 +54,11 @@ function App(): VNode {
         {connection === 'denied' && route.page !== 'overview' && <Denied says={said} />}
         <Page route={route} />
       </main>
+      <footer>
+        {ZONE === 'UTC'
+          ? 'Times are in UTC.'
+          : `Times are those of ${ZONE}. Hold the pointer over one for UTC.`}
+      </footer>
       <Toast />
     </Session.Provider>
   )

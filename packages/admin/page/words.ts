@@ -77,6 +77,13 @@ export function timeText(at: string | number, hasSeconds = false): string {
   return isToday(date) ? time : `${day.format(date)}, ${time}`
 }
 
+/** A sentence of the server, whose times are in UTC, with those of this browser. */
+export function localText(sentence: string): string {
+  return sentence.replace(/(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC/g, (_, date: string, time: string) =>
+    timeText(`${date}T${time}Z`),
+  )
+}
+
 export function clockText(ms: number): string {
   return clock.format(ms)
 }

@@ -18,7 +18,8 @@ export interface SessionAnswer {
   readonly name?: string
   /** Who looks: written down with each change. */
   readonly by: string
-  readonly readOnly: boolean
+  /** What who looks may change; empty where it may only look. */
+  readonly actions: readonly ChangeKind[]
   /** The plans, in the order they were given, with their limits as they were written; empty if they are not known. */
   readonly plans: readonly PlanAnswer[]
 }
@@ -67,6 +68,8 @@ export interface FiguresAnswer {
   readonly coversMs: number
   /** The processes that had requests. */
   readonly processes: number
+  /** Processes of another version of Tollgate, whose figures are not here. */
+  readonly unread: number
   readonly requests: number
   readonly denied: number
   readonly busiest: readonly BusyAnswer[]
@@ -109,6 +112,8 @@ export interface ProcessAnswer {
   readonly rules?: 'unread' | 'current' | 'stale' | 'off'
   /** What answered this process's requests since the event before (2 s at most); a kind that answered none is left out. */
   readonly answeredBy: Readonly<Record<string, number>>
+  /** Whether it has answered any request since it started: `tollgate dashboard` only looks. */
+  readonly hasAnswered: boolean
   readonly storeErrors: number
   readonly pending: number
   readonly inFlight: number

@@ -76,6 +76,8 @@ const CHANGES: Readonly<Record<ChangeKind, Change>> = {
   },
 }
 
+export const CHANGE_KINDS = Object.keys(CHANGES) as readonly ChangeKind[]
+
 const TYPES: Readonly<Record<keyof ChangeBody, string>> = {
   ...{ kind: 'string', id: 'string', isAddress: 'boolean', isPrefix: 'boolean', plan: 'string' },
   ...{ for: 'string', until: 'string', reason: 'string', factor: 'number', toPlan: 'string' },
@@ -102,8 +104,7 @@ export function readChange(text: string): ChangeBody | Response {
     if (!fits) return problem(400, `${name}: it is no ${expected}.`)
   }
   const { kind, id, lifts, plan } = given as ChangeBody
-  if (!Object.hasOwn(CHANGES, kind ?? ''))
-    return problem(400, `kind: write ${Object.keys(CHANGES).join(', ')}.`)
+  if (!Object.hasOwn(CHANGES, kind ?? '')) return problem(400, `kind: write ${CHANGE_KINDS.join(', ')}.`)
   if (kind === 'lift' && !LIFTED.includes(lifts ?? ''))
     return problem(400, `lifts: write ${LIFTED.join(', ')}.`)
   const isOfPlan = kind === 'scale' || (kind === 'lift' && lifts === 'scale')

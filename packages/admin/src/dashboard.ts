@@ -3,7 +3,7 @@ import type { Limiter } from '@tollgate/core'
 import { Access, type Asking } from './access/access.js'
 import { crossSiteProblem } from './access/same-site.js'
 import type { PlansAnswer, RefusalsAnswer, RulesAnswer, SessionAnswer } from './answers.js'
-import { change, readChange } from './changes.js'
+import { change, CHANGE_KINDS, readChange } from './changes.js'
 import { Live } from './live.js'
 import { originsOf, type DashboardOptions, type Operator } from './options.js'
 import { plansOf, plansReport } from './reports/plans.js'
@@ -23,7 +23,7 @@ const LONGEST_BODY = 16_384
 /** More streams than people look with. */
 const MOST_STREAMS = 100
 
-type Read = (url: URL, operator: Operator) => Promise<unknown>
+type Read = (url: URL) => Promise<unknown>
 
 /** A dashboard of one limiter, for any host: a request in, a response out. */
 export class Dashboard<Req> {
@@ -47,7 +47,6 @@ export class Dashboard<Req> {
     this.#refusals = new Shared(() => refusalsReport(limiter), REFUSALS_MS)
     this.#subjects = new SubjectReports(limiter, this.#rules)
     this.#reads = new Map<string, Read>([
-      ['/api/session', async (_, { by }) => this.#session(by)],
       ['/api/overview', () => this.#live.overview()],
       ['/api/refusals', () => this.#refusals.value()],
       ['/api/rules', () => this.#rules.value()],
@@ -91,9 +90,10 @@ export class Dashboard<Req> {
     if (path === '/') return pageResponse()
     if (path === '/api/live' && method === 'HEAD') return new Response(null, { headers: STREAM })
     if (path === '/api/live') return this.#follow(request, asking)
+    if (path === '/api/session') return Response.json(await this.#session(operator, request, asking))
     const read = this.#reads.get(path)
     if (!read) return problem(404, 'There is no such page.')
-    const answer = await read(new URL(request.url), operator)
+    const answer = await read(new URL(request.url))
     return answer instanceof Response ? answer : Response.json(answer)
   }
 
@@ -109,12 +109,14 @@ export class Dashboard<Req> {
     )
   }
 
-  #session(by: string): SessionAnswer {
+  async #session({ by }: Operator, request: Request, asking: Asking<Req>): Promise<SessionAnswer> {
     const { name } = internalsOf(this.#limiter)
+    const kinds = this.#readOnly ? [] : CHANGE_KINDS
+    const may = await Promise.all(kinds.map((kind) => this.access.operatorOf(request, asking, kind)))
     return {
       ...(name !== undefined && { name }),
       by,
-      readOnly: this.#readOnly,
+      actions: kinds.filter((_, i) => may[i] !== undefined),
       plans: plansOf(this.#limiter),
     }
   }

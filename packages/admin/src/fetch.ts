@@ -2,7 +2,7 @@ import { ConfigError, type Limiter } from '@tollgate/core'
 import { atCaller } from '@tollgate/core/adapter'
 import { Dashboard } from './dashboard.js'
 import { behind, checkOptions, type MountedOptions } from './options.js'
-import { problem } from './responses.js'
+import { problem, secured } from './responses.js'
 
 export type { Authorize, DashboardAction, MountedOptions, Operator } from './options.js'
 
@@ -30,7 +30,7 @@ export function dashboard(limiter: Limiter, options: FetchOptions): (request: Re
   return async (request) => {
     const { pathname, search } = new URL(request.url)
     const url = behind(base, pathname + search)
-    if (url === undefined) return problem(404, 'There is no such page.')
+    if (url === undefined) return secured(problem(404, 'There is no such page.'))
     const [path = ''] = url.split('?')
     return made.answer(request, path, { host: request, peer: undefined, base })
   }

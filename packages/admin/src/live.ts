@@ -114,9 +114,10 @@ export class Live {
     const counts = countsOf(decisions)
     const answeredBy = difference(counts, this.#answeredBefore)
     this.#answeredBefore = counts
+    const hasAnswered = Object.values(counts).some((count) => count > 0)
     const leasedUnits = leases.units - leases.used - leases.returned - leases.lost
     return {
-      ...{ status, openShards, ...(rules && { rules }), answeredBy },
+      ...{ status, openShards, ...(rules && { rules }), answeredBy, hasAnswered },
       ...{ storeErrors, pending, inFlight, waiting: waiting.now, leasedUnits },
     }
   }

@@ -15,7 +15,7 @@ export interface Operator {
 export interface DashboardOptions<Req> {
   /**
    * Says who makes a request, or that it may not: anything but `{ by: 'a name' }`, and an error, is answered with 403. Called for each
-   * request, and once a minute for each page that follows live figures.
+   * request, and once a minute for each page that follows live figures. A page also has it called for each change, to offer no other.
    *
    * Without it, only a browser on the same machine may look, with the handler's `token`: for development, and for the command line.
    *

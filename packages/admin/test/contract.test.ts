@@ -24,6 +24,10 @@ function makeLimiter(): Limiter {
 const OPS: Options = { authorize: () => ({ by: 'ops' }) }
 /** As the page sends changes. */
 const OWN = { 'x-tollgate': '1', 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
+const CHANGES = [
+  ...['block', 'unblock', 'override', 'scale', 'lift'],
+  ...['topUp', 'renew', 'reset', 'forgetPlan'],
+]
 const BLOCK = { kind: 'block', id: 'acme', for: '1h', reason: 'abuse' }
 
 const jsonOf = ({ text }: Answer): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>
@@ -68,7 +72,9 @@ describe.each(Object.entries(HOSTS))('%s', (name, host) => {
     expect(await statusOf('/_tollgate/', { method: 'POST' })).toBe(405)
     expect(await statusOf('/_tollgate/api/overview', { method: 'DELETE' })).toBe(405)
     expect(await statusOf('/_tollgate/api/changes')).toBe(405)
-    expect(await statusOf('/elsewhere')).toBe(404)
+    const elsewhere = await mounted.ask('/elsewhere')
+    expect(elsewhere.status).toBe(404)
+    if (name === 'fetch') expect(elsewhere.headers.get('x-content-type-options')).toBe('nosniff')
   })
 
   test('asks authorize with the request of the host, and with what is to be done', async () => {
@@ -80,14 +86,14 @@ describe.each(Object.entries(HOSTS))('%s', (name, host) => {
       },
     })
     expect(jsonOf(await mounted.ask('/_tollgate/api/session'))).toMatchObject({
-      ...{ name: 'api', by: 'ada [31m', readOnly: false },
+      ...{ name: 'api', by: 'ada [31m', actions: CHANGES },
       plans: [
         { name: 'free', isDefault: true, limits: [{ name: 'hour', quota: 5, windowMs: 3_600_000 }] },
         { name: 'pro', isDefault: false, limits: [{ name: 'second' }, { name: 'hour' }] },
       ],
     })
     expect((await post(mounted, BLOCK)).status).toBe(200)
-    expect(asked.map(([, action]) => action)).toEqual(['read', 'block'])
+    expect(asked.map(([, action]) => action)).toEqual(['read', ...CHANGES, 'block'])
     for (const [req] of asked) expect(req).toMatchObject(name === 'Koa' ? { app: {} } : { headers: {} })
   })
 
@@ -191,10 +197,18 @@ describe.each(Object.entries(HOSTS))('%s', (name, host) => {
     expect(await from('https://admin.example.com')).toBe(200)
   })
 
+  test('says what who looks may change', async () => {
+    const mounted = await mount({
+      authorize: async (_: unknown, action) => /^(read|block|topUp)$/.test(action) && { by: 'support' },
+    })
+    expect(jsonOf(await mounted.ask('/_tollgate/api/session')).actions).toEqual(['block', 'topUp'])
+    expect((await post(mounted, { kind: 'unblock', id: 'acme' })).status).toBe(403)
+  })
+
   test('is read-only where that is said', async () => {
     const mounted = await mount({ ...OPS, readOnly: true })
     expect((await post(mounted, BLOCK)).status).toBe(405)
-    expect(jsonOf(await mounted.ask('/_tollgate/api/session')).readOnly).toBe(true)
+    expect(jsonOf(await mounted.ask('/_tollgate/api/session')).actions).toEqual([])
     expect(await rulesOf(mounted)).toEqual([])
   })
 

@@ -9,6 +9,7 @@ afterEach(() => jest.useRealTimers())
 const VIEW = {
   coversMs: 10_000,
   processes: 1,
+  unread: 0,
   requests: 50,
   denied: 5,
   busiest: [],

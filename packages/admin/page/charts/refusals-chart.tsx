@@ -13,7 +13,8 @@ import { TableToggle } from './traffic-chart.tsx'
 const EVERY_MS = 30_000
 const HEIGHT = 220
 const MOST = 6
-const SPAN_S = 3_600
+/** As wide as the log reaches back, in these bounds. */
+const [LEAST_SPAN_S, SPAN_S] = [900, 3_600]
 
 type Minute = RefusalsAnswer['minutes'][number]
 
@@ -64,7 +65,7 @@ export function RefusalsChart(): VNode {
     <Panel
       title="Refusals by limit"
       name="refusals"
-      covers="Last hour by minute, all processes"
+      covers={covers(answer)}
       oldAt={isOld ? at : undefined}
       problem={problem}
       tools={<TableToggle isTable={isTable} setTable={setTable} />}
@@ -74,11 +75,27 @@ export function RefusalsChart(): VNode {
   )
 }
 
+function covers(answer: RefusalsAnswer | null): VNode {
+  if (!answer || isWholeHour(answer)) return <>Last hour by minute, all processes</>
+  return (
+    <>
+      By minute since <Time at={answer.from} />, all processes
+    </>
+  )
+}
+
+/** The log in memory begins with the process. */
+function isWholeHour({ from, minutes }: RefusalsAnswer): boolean {
+  return minutes[0] === undefined || Date.parse(from) <= minutes[0].at
+}
+
 function RefusalsPicture({ answer }: { readonly answer: RefusalsAnswer }): VNode {
   const layers = useMemo(() => layersOf(answer), [answer])
   const times = useMemo(() => answer.minutes.map(({ at }) => at / 1000), [answer])
   const to = (times.at(-1) ?? Date.now() / 1000) + 30
-  const look = { kind: 'bars', height: HEIGHT, from: to - SPAN_S - 30, to } as const
+  const begin = isWholeHour(answer) ? 0 : Date.parse(answer.from) / 1000
+  const from = Math.max(to - SPAN_S, Math.min(begin, to - LEAST_SPAN_S)) - 30
+  const look = { kind: 'bars', height: HEIGHT, from, to } as const
   return <Chart look={look} times={times} layers={layers} says={sentence(answer)} />
 }
 

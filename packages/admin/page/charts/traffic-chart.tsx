@@ -8,7 +8,8 @@ import { rateText, latencyText } from '../words.ts'
 import { Chart } from './chart.tsx'
 import type { Layer } from './options.ts'
 
-const SPAN_S = 300
+/** As wide as what there is, in these bounds. */
+const [LEAST_SPAN_S, SPAN_S] = [120, 300]
 /** A longer pause between two samples is a gap: nobody looked. */
 const GAP_MS = 5_000
 const HEIGHT = 220
@@ -78,6 +79,7 @@ export function TrafficChart({ samples, oldAt }: Given): VNode {
   const [isTable, setTable] = useState(false)
   const { times, layers } = useMemo(() => linesOf(samples), [samples])
   const to = (samples.at(-1)?.at ?? Date.now()) / 1000
+  const from = Math.max(to - SPAN_S, Math.min((samples[0]?.at ?? 0) / 1000, to - LEAST_SPAN_S))
   return (
     <Panel
       title="Requests per second"
@@ -99,7 +101,7 @@ export function TrafficChart({ samples, oldAt }: Given): VNode {
         </div>
       ) : (
         <Chart
-          look={{ kind: 'areas', height: HEIGHT, from: to - SPAN_S, to }}
+          look={{ kind: 'areas', height: HEIGHT, from, to }}
           times={times}
           layers={layers}
           says={sentence(samples.at(-1))}

@@ -39,19 +39,20 @@ interface Given {
 
 export function Actions({ subject, refetch }: Given): VNode {
   const [open, setOpen] = useState<Kind | null>(null)
-  const readOnly = useSession()?.readOnly
-  const Form = ACTIONS.find(({ kind }) => kind === open)?.Form
+  const may = useSession()?.actions
+  const offered = may ? ACTIONS.filter(({ kind }) => may.includes(kind)) : ACTIONS
+  const Form = offered.find(({ kind }) => kind === open)?.Form
   return (
     <Panel title="Actions" name="actions">
-      {readOnly === true ? (
-        <p class="none">This page is read-only: it shows, and changes nothing.</p>
+      {offered.length === 0 ? (
+        <p class="none">You may look here, and change nothing.</p>
       ) : (
         <ul>
-          {ACTIONS.map(({ kind, title, note }) => (
+          {offered.map(({ kind, title, note }) => (
             <li key={kind}>
               <button
                 type="button"
-                disabled={!subject || readOnly === undefined || isImpossible(kind, subject)}
+                disabled={!subject || !may || isImpossible(kind, subject)}
                 onClick={() => setOpen(kind)}
               >
                 {title}

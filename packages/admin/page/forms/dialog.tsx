@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { ChangeBody } from '../../src/answers.ts'
 import { change } from '../api.ts'
 import { say } from '../toast.tsx'
+import { localText } from '../words.ts'
 
 export interface Ends {
   readonly onDone: () => void
@@ -48,7 +49,7 @@ function useSending({ body, onDone, onClose }: Given): Sending {
     setProblem('')
     try {
       const { says } = await change(body)
-      say(says)
+      say(localText(says))
       onDone()
       onClose()
     } catch (error) {

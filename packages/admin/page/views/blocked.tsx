@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { SubjectAnswer } from '../../src/answers.ts'
 import { LiftDialog } from '../forms/lift.tsx'
 import { Time } from '../parts/time.tsx'
-import { useSession } from '../session.ts'
+import { useMay } from '../session.ts'
 import { shownText, shortText } from '../words.ts'
 
 interface Given {
@@ -14,6 +14,7 @@ interface Given {
 
 export function BlockedBanner({ subject, blocked, refetch }: Given): VNode {
   const [isOpen, setOpen] = useState(false)
+  const mayUnblock = useMay('unblock')
   const { until, reason, byItself } = blocked
   return (
     <section class="notice blocked" aria-labelledby="blocked">
@@ -30,7 +31,7 @@ export function BlockedBanner({ subject, blocked, refetch }: Given): VNode {
           </>
         )}
       </p>
-      {!useSession()?.readOnly && (
+      {mayUnblock && (
         <button type="button" onClick={() => setOpen(true)}>
           Unblock
         </button>

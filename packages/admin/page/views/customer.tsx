@@ -42,6 +42,7 @@ export function CustomerPage({ customer }: { readonly customer: Customer }): VNo
         </div>
       )}
       {answer?.blocked && <BlockedBanner subject={answer} blocked={answer.blocked} refetch={refetch} />}
+      {answer && isUnknown(answer) && <Unknown />}
       <div class={isOld ? 'split old' : 'split'}>
         <div class="main-column">
           <Limits subject={answer} />
@@ -57,6 +58,24 @@ export function CustomerPage({ customer }: { readonly customer: Customer }): VNo
         <HistoryTable history={answer?.history ?? null} none="Nothing was changed for it." />
       </Panel>
     </>
+  )
+}
+
+/** Whether it could be a mistyped id. */
+function isUnknown({ traffic, denials, rules, history, limits }: SubjectAnswer): boolean {
+  const isUsed = limits.some(({ used, over = 0, toppedUp = 0 }) => used + over + toppedUp > 0)
+  return !traffic && !isUsed && [denials, rules, history].every(({ length }) => length === 0)
+}
+
+function Unknown(): VNode {
+  return (
+    <section class="notice" aria-labelledby="unknown">
+      <h2 id="unknown">Nothing is known of it</h2>
+      <p>
+        It was not seen in the last minute, it has used nothing, and nothing was changed for it. Is this its
+        id, as the application writes it?
+      </p>
+    </section>
   )
 }
 

@@ -37,11 +37,12 @@ function roundText(share: number): string {
   return share < 0.01 ? '<1%' : shareText(Math.round(share * 100) / 100)
 }
 
-function answeredText({ answeredBy }: ProcessAnswer): Answered {
+function answeredText({ answeredBy, hasAnswered }: ProcessAnswer): Answered {
   const all = Object.entries(answeredBy).filter(([, count]) => count > 0)
   const sum = all.reduce((total, [, count]) => total + count, 0)
   const sorted = all.toSorted(([, one], [, other]) => other - one)
   const [first] = sorted
+  if (!hasAnswered) return { value: '–', note: 'this process only looks' }
   if (!first) return { value: 'idle', note: 'nothing asked this process' }
   const [source, count] = sorted.find(([name]) => AWAY.has(name)) ?? first
   const others = sorted.filter(([name]) => name !== source).slice(0, 2)
@@ -64,7 +65,7 @@ export function breakerText(
     return { value: 'degraded', note }
   }
   if (isSilent || status === 'degraded') return { value: 'degraded', note: 'the store has no answer' }
-  return { value: 'the store decides', note: 'all shards answer' }
+  return { value: 'store decides', note: 'all shards answer' }
 }
 
 function median(values: readonly number[]): number | undefined {
@@ -96,12 +97,13 @@ function refusedFigure({ requests, denied }: FiguresAnswer): FigureGiven {
 }
 
 function trafficFigures(figures: FiguresAnswer): readonly FigureGiven[] {
-  const { requests, coversMs, processes } = figures
+  const { requests, coversMs, processes, unread } = figures
+  const others = unread > 0 ? `, and ${numberText(unread)} of another version` : ''
   const rate = coversMs > 0 ? (requests * 1000) / coversMs : 0
   return [
     { title: 'Requests', value: rateText(rate), unit: 'per second', note: `${numberText(requests)} in all` },
     refusedFigure(figures),
-    { title: 'Processes', value: numberText(processes), note: 'that had requests' },
+    { title: 'Processes', value: numberText(processes), note: `that had requests${others}` },
   ]
 }
 

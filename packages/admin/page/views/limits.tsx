@@ -4,8 +4,14 @@ import { Bone, Panel } from '../parts/panel.tsx'
 import { Bar } from '../parts/share.tsx'
 import { durationText, limitText, numberText, shareText, shownText, utcText } from '../words.ts'
 
-export function shareOf({ used, quota }: StateAnswer): number {
-  return quota > 0 ? used / quota : used > 0 ? 1 : 0
+/** What there is when nothing is used: a burst can be larger than the quota of a second. */
+function wholeOf({ used, quota, remaining, toppedUp = 0 }: StateAnswer): number {
+  return Math.max(quota, used + remaining - toppedUp)
+}
+
+export function shareOf(limit: StateAnswer): number {
+  const whole = wholeOf(limit)
+  return whole > 0 ? limit.used / whole : limit.used > 0 ? 1 : 0
 }
 
 export function Limits({ subject }: { readonly subject: SubjectAnswer | null }): VNode {
@@ -37,15 +43,18 @@ function LimitBones(): VNode {
   )
 }
 
-function factsOf({ toppedUp = 0, over = 0 }: StateAnswer): readonly string[] {
+function factsOf(limit: StateAnswer): readonly string[] {
+  const { quota, toppedUp = 0, over = 0 } = limit
+  const whole = wholeOf(limit)
   return [
+    ...(whole > quota ? [`burst of ${numberText(whole)}`] : []),
     ...(toppedUp > 0 ? [`${numberText(toppedUp)} topped up`] : []),
     ...(over > 0 ? [`${numberText(over)} over the quota`] : []),
   ]
 }
 
 function Limit({ limit }: { readonly limit: StateAnswer }): VNode {
-  const { name, used, quota, remaining, quotaUnit } = limit
+  const { name, used, remaining, quotaUnit } = limit
   const share = shareOf(limit)
   const isConcurrent = quotaUnit === 'concurrent-requests'
   return (
@@ -59,7 +68,7 @@ function Limit({ limit }: { readonly limit: StateAnswer }): VNode {
       <Bar share={share} tone={remaining <= 0 ? 'refused' : 'used'} />
       <p class="limit-facts number">
         <span>
-          <b>{numberText(used)}</b> of {numberText(quota)} {isConcurrent ? 'in flight' : 'used'}
+          <b>{numberText(used)}</b> of {numberText(wholeOf(limit))} {isConcurrent ? 'in flight' : 'used'}
         </span>
         <span class={remaining <= 0 ? 'refused-text' : ''}>
           <b>{numberText(Math.max(remaining, 0))}</b> left

@@ -6,7 +6,7 @@ import { ScaleDialog } from '../forms/scale.tsx'
 import { Bone, Panel, Problem } from '../parts/panel.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
-import { useSession } from '../session.ts'
+import { useMay } from '../session.ts'
 import { limitText, shortText, shownText } from '../words.ts'
 import { coverageText } from './coverage.ts'
 import { effectText } from './effect.ts'
@@ -120,7 +120,7 @@ function ScaleLine({ plan: { scale } }: { readonly plan: Plan }): VNode | null {
 
 function ScaleButton({ plan, refetch }: Omit<PlanGiven, 'oldAt'>): VNode | null {
   const [isOpen, setOpen] = useState(false)
-  if (useSession()?.readOnly !== false) return null
+  if (!useMay('scale')) return null
   return (
     <>
       <button

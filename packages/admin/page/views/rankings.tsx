@@ -76,7 +76,11 @@ export const NEAR: readonly Column<NearAnswer>[] = [
       </>
     ),
   },
-  { title: 'Share', name: 'share-column', cell: ({ share }) => <Share share={share} tone="used" /> },
+  {
+    title: 'Share',
+    name: 'share-column',
+    cell: ({ share }) => <Share share={share} tone={share >= 1 ? 'refused' : 'used'} />,
+  },
 ]
 
 const REFUSED: readonly Column<DeniedAnswer>[] = [

@@ -6,7 +6,7 @@ import { liftBody } from '../forms/lift-body.ts'
 import { CustomerLink, Name } from '../parts/name.tsx'
 import { Table, type Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
-import { useSession } from '../session.ts'
+import { useMay } from '../session.ts'
 import { shortText, shownText } from '../words.ts'
 import { effectText } from './effect.ts'
 
@@ -60,14 +60,14 @@ interface RulesGiven {
 }
 
 export function RulesTable({ rules, refetch, none }: RulesGiven): VNode {
-  const canLift = useSession()?.readOnly === false
+  const mayLift = useMay('lift')
   const [lifted, setLifted] = useState<RuleAnswer | null>(null)
   const columns: readonly Column<RuleAnswer>[] = [
     OF,
     EFFECT,
     UNTIL,
     BY,
-    ...(canLift ? [liftColumn(setLifted)] : []),
+    ...(mayLift ? [liftColumn(setLifted)] : []),
   ]
   return (
     <>
