@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Fault, Target } from './faults/scene.ts'
-import { DEADLINE_MS, TENANTS, type Framework, type Policy } from './settings.ts'
-import { clientOf, type StoreUnderTest } from './stores/store.ts'
+import { BUYING, DEADLINE_MS, TENANTS, type Framework, type Policy } from './settings.ts'
+import { clientOf, planOf, type StoreUnderTest } from './stores/store.ts'
 
 /** A request, as the application saw it. */
 export interface Entry {
@@ -31,6 +31,19 @@ export interface Report {
   readonly storeErrors: Readonly<Record<string, number>>
   /** Subjects that the store lost while they still counted, as the limiter reported. */
   readonly evicted: number
+  /** Of top-ups; left out for a store without them. */
+  readonly booked?: Booked
+}
+
+/** What became of top-ups. */
+export interface Booked {
+  /** Orders that were sent, and those of them that were answered. */
+  readonly sent: number
+  readonly answered: number
+  /** Orders that counted again when they were repeated. */
+  readonly countedAgain: number
+  /** What the store has of them at the end; undefined if it does not answer. */
+  readonly units?: number
 }
 
 /** How a process ended. */
@@ -52,6 +65,8 @@ export interface Application {
 const STARTS_WITHIN_MS = 30_000
 /** In ms. ioredis waits 2 s for a connection to a server that hangs; a slow machine needs more. */
 const ENDS_WITHIN_MS = 15_000
+/** The limit that top-ups are for. */
+const TOPPED_UP = 'hour'
 const PROGRAM = fileURLToPath(new URL('./app/main.mjs', import.meta.url))
 
 /** What runs: every combination of a whole run is one. */
@@ -66,19 +81,23 @@ export async function startApplication(
   { store, fault, framework, policy }: Case,
   target: Target,
 ): Promise<Application> {
-  const plans = Object.entries(store.plans).map(([name, { quota, windowMs, lease }]) => {
+  const plans = Object.entries(store.plans).map(([name, { quota, windowMs, lease, topUp }]) => {
+    if (topUp) return [name, { quota, window: windowMs, algorithm: 'fixed-window', name: TOPPED_UP }]
     const limits = `${quota}/${windowMs}ms`
     return [name, lease ? { limits, lease } : limits]
   })
+  const units = planOf(store, BUYING)?.topUp
+  const buyer = { id: BUYING, plan: TENANTS[BUYING]?.plan }
+  const topUps = units && { subject: buyer, limit: TOPPED_UP, units }
   const limiter = {
     plans: Object.fromEntries(plans),
     defaultPlan: 'small',
     onStoreFailure: policy,
     deadlineMs: DEADLINE_MS,
   }
-  const planOf = Object.fromEntries(Object.entries(TENANTS).map(([name, { plan }]) => [name, plan]))
+  const plansOf = Object.fromEntries(Object.entries(TENANTS).map(([name, { plan }]) => [name, plan]))
   const reached = { name: store.name, client: clientOf(store, fault, framework), target }
-  const options = JSON.stringify({ framework, store: reached, limiter, planOf })
+  const options = JSON.stringify({ framework, store: reached, limiter, planOf: plansOf, topUps })
   const child = spawn(process.execPath, [PROGRAM, options], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
   let stderr = ''
   child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))

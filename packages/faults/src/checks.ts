@@ -1,6 +1,7 @@
 import { figuresOf, type Figures, type Run } from './figures.ts'
 import {
   BACK_WITHIN_MS,
+  BUYING,
   CHECKS,
   DEADLINE_MS,
   FLOODING,
@@ -51,7 +52,7 @@ const RULES: Readonly<Record<Check, Rule>> = {
   'who is let in': ({ policy, answers, report }) => {
     const unavailable = policy === 'closed' ? [503] : []
     const expected = (who: string): number[] =>
-      who === FLOODING || who === LEASED
+      [FLOODING, LEASED, BUYING].includes(who)
         ? [0, 200, 429, ...unavailable]
         : [0, 200, ...(GOOD.includes(who) ? unavailable : [])]
     const statuses = answers
@@ -84,6 +85,24 @@ const RULES: Readonly<Record<Check, Rule>> = {
     if (!planOf(store, LEASED)) return []
     const isServed = report.entries.some(({ at, source }) => source === 'lease' && at < beganAt)
     return fault.fromStart || isServed ? [] : ['no request was served from a lease before the fault']
+  },
+
+  'bookings count once': ({ store, fault, report: { booked } }) => {
+    const plan = planOf(store, BUYING)
+    if (!plan?.topUp || !booked) return plan?.topUp ? ['the application said nothing of them'] : []
+    const { sent, answered, countedAgain, units } = booked
+    const [least, most] = [fault.forgets ? 0 : plan.topUp * answered, plan.topUp * sent]
+    const isWrong = units !== undefined && (units < least || units > most)
+    return [
+      ...(answered > 0 || fault.fromStart ? [] : ['none was answered']),
+      ...(countedAgain > 0 && !fault.forgets
+        ? [`${countedAgain} counted again when they were repeated`]
+        : []),
+      ...(units === undefined && !fault.isForGood ? ['the store did not say what it has of them'] : []),
+      ...(isWrong
+        ? [`the store has ${units} units, and ${answered} to ${sent} orders of ${plan.topUp} were booked`]
+        : []),
+    ]
   },
 
   'losses are reported': ({ fault, report: { evicted } }) =>

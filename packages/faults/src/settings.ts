@@ -18,6 +18,8 @@ export interface Tenant {
 export const FLOODING = 'flooding'
 /** Asks so much on a plan with leases that its process serves it from memory, until its plan is used up. Not every store has it. */
 export const LEASED = 'leased'
+/** Buys top-ups while it asks. Not every store has them. */
+export const BUYING = 'buying'
 /** Sends requests without a limit: their times show what the machine adds to an answer that is ready at once. */
 export const CONTROL = 'control'
 /** Sends requests that wait for a timer of one deadline: their times show what the machine adds to that. */
@@ -29,8 +31,9 @@ export const TENANTS: Readonly<Record<string, Tenant>> = {
   initech: { plan: 'large', rate: 50 },
   [FLOODING]: { plan: 'small', rate: 200 },
   [LEASED]: { plan: 'leased', rate: 60 },
+  [BUYING]: { plan: 'topped-up', rate: 30 },
 }
-export const GOOD = Object.keys(TENANTS).filter((name) => name !== FLOODING && name !== LEASED)
+export const GOOD = Object.keys(TENANTS).filter((name) => ![FLOODING, LEASED, BUYING].includes(name))
 export const CONTROL_RATE = 40
 
 /** Requests per second, by tenant. */
@@ -41,7 +44,7 @@ export const RATES: Rates = {
 }
 /** For a slow machine with other work. The flooding tenant still asks for more than its plan, and the leased one leases. */
 const LIGHT_RATES: Rates = {
-  ...Object.fromEntries([...GOOD, ...CONTROLS].map((who) => [who, 10])),
+  ...Object.fromEntries([...GOOD, BUYING, ...CONTROLS].map((who) => [who, 10])),
   [FLOODING]: 80,
   [LEASED]: 60,
 }
@@ -82,6 +85,7 @@ export const CHECKS = {
   'who is let in': true,
   'no more than the plan': true,
   'leases are served': true,
+  'bookings count once': true,
   'losses are reported': true,
   'the others go on': true,
   'back at all': true,

@@ -260,3 +260,34 @@ describe('what is allowed', () => {
     expect(planOf(REDIS, FLOODING)?.windowMs).toBe(500)
   })
 })
+
+describe('bookings', () => {
+  const forgetful = { fault: { name: 'killed and restarted', forgets: true } }
+  const lasting = { fault: { name: 'hangs for good', isForGood: true }, returnedAt: undefined }
+
+  test.each([
+    ['an order whose answer was lost counts, or not', { booked: { units: 95 } }],
+    [
+      'a store that lost its data has none of before',
+      { ...forgetful, booked: { units: 20, countedAgain: 3 } },
+    ],
+    ['a store that hangs for good says nothing', { ...lasting, booked: { units: undefined } }],
+  ])('%s', (_, change) => {
+    expect(judge(change as Change).filter((what) => what.startsWith('bookings'))).toEqual([])
+  })
+
+  test.each([
+    [
+      'one was lost',
+      { booked: { units: 90 } },
+      'the store has 90 units, and 19 to 20 orders of 5 were booked',
+    ],
+    ['one counted twice', { booked: { units: 105 } }, 'the store has 105 units'],
+    ['one counted twice after a loss', { ...forgetful, booked: { units: 105 } }, 'the store has 105 units'],
+    ['a repeated one counted', { booked: { countedAgain: 1 } }, '1 counted again when they were repeated'],
+    ['none was answered', { booked: { answered: 0 } }, 'none was answered'],
+    ['nobody says', { booked: { units: undefined } }, 'the store did not say what it has of them'],
+  ])('%s', (_, change, says) => {
+    expect(judge(change as Change)).toEqual([expect.stringContaining(`bookings count once: ${says}`)])
+  })
+})

@@ -1,4 +1,4 @@
-import type { Entry } from '../src/application.ts'
+import type { Booked, Entry } from '../src/application.ts'
 import type { Run } from '../src/figures.ts'
 import type { Answer } from '../src/load.ts'
 import { CONTROL, CONTROLS, FLOODING, GOOD, LEASED, WAITING } from '../src/settings.ts'
@@ -41,13 +41,16 @@ export const wellEntries: Entry[] = [
 export const answersOf = (entries: readonly Entry[]): Answer[] =>
   entries.map(({ who, at, ms, status }) => ({ who, sentAt: at, ms: ms + 1, status }))
 
+const BOOKED: Booked = { sent: 20, answered: 19, countedAgain: 0, units: 100 }
+
 export interface Change extends Partial<Omit<Run, 'report'>> {
   readonly entries?: readonly Entry[]
   readonly breaker?: Run['report']['breaker']
   readonly evicted?: number
+  readonly booked?: Partial<Booked>
 }
 
-export function runWith({ entries = wellEntries, breaker, evicted = 0, ...rest }: Change = {}): Run {
+export function runWith({ entries = wellEntries, breaker, evicted = 0, booked, ...rest }: Change = {}): Run {
   return {
     store: REDIS,
     framework: 'express',
@@ -57,7 +60,13 @@ export function runWith({ entries = wellEntries, breaker, evicted = 0, ...rest }
     returnedAt: RETURNED,
     hasBreaker: true,
     answers: answersOf(entries),
-    report: { entries, breaker: breaker ?? [{ at: OPENED, state: 'open' }], storeErrors: {}, evicted },
+    report: {
+      entries,
+      breaker: breaker ?? [{ at: OPENED, state: 'open' }],
+      storeErrors: {},
+      evicted,
+      booked: { ...BOOKED, ...booked },
+    },
     exit: { code: 0, signal: null, isByItself: true, stderr: '' },
     ...rest,
   }

@@ -1,8 +1,9 @@
 // An application in a process of its own. Its parent says what to run; it ends by itself when it is told to stop.
 import { once } from 'node:events'
+import { Bookings } from './bookings.mjs'
 import { Journal } from './journal.mjs'
 
-const { framework, store: reached, limiter: limiterOptions, planOf } = JSON.parse(process.argv[2])
+const { framework, store: reached, limiter: limiterOptions, planOf, topUps } = JSON.parse(process.argv[2])
 const { open } = await import(`./stores/${reached.name}.mjs`)
 const { store, close } = await open(reached)
 const journal = new Journal()
@@ -22,6 +23,8 @@ await once(server, 'listening')
 // Longer than any pause of the load: else a request could meet a connection that is just being closed.
 server.keepAliveTimeout = 60_000
 
+const bookings = topUps && new Bookings(limiter, topUps)
+
 let isStopping = false
 process.on('message', stop)
 process.on('disconnect', () => isStopping || process.exit(1))
@@ -32,8 +35,9 @@ async function stop() {
   server.close()
   server.closeAllConnections()
   const { evicted } = limiter.stats()
+  const booked = await bookings?.end()
   await limiter.close()
   close()
   const { entries, breaker, storeErrors } = journal
-  process.send({ entries, breaker, storeErrors, evicted }, () => process.disconnect())
+  process.send({ entries, breaker, storeErrors, evicted, booked }, () => process.disconnect())
 }

@@ -17,6 +17,7 @@ export const REDIS: StoreUnderTest = {
     large: { quota: 120, windowMs: WINDOW_MS },
     small: { quota: 25, windowMs: WINDOW_MS },
     leased: { quota: 450, windowMs: LEASED_WINDOW_MS, lease: true },
+    'topped-up': { quota: 100_000, windowMs: 3_600_000, topUp: 5 },
   },
   // The limits are exact logs, so any unit above them is a fault.
   mostOf: (quota) => quota,

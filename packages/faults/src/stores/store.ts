@@ -8,6 +8,8 @@ export interface Plan {
   readonly windowMs: number
   /** Whether its tenants are served from leases. */
   readonly lease?: true
+  /** The units of each top-up that its tenant buys. So the quota is so large that they are never used. */
+  readonly topUp?: number
 }
 
 /** What differs between the stores that are put through faults. */
