@@ -17,7 +17,7 @@ interface Size {
 /** The most that a package may have: about a twentieth above what it has, with room for its texts. A larger one needs a reason. */
 const BUDGET: Readonly<Record<string, Size>> = {
   admin: { packed: 176, unpacked: 474, files: 64 },
-  cli: { packed: 168, unpacked: 520, files: 58 },
+  cli: { packed: 178, unpacked: 545, files: 58 },
   core: { packed: 1700, unpacked: 6100, files: 550 },
   express: { packed: 13, unpacked: 38, files: 13 },
   fastify: { packed: 32, unpacked: 112, files: 21 },
