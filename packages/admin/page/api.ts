@@ -2,6 +2,11 @@ import type { ChangeAnswer, ChangeBody, ProblemAnswer } from '../src/answers.ts'
 
 const HEADERS = { 'X-Tollgate': '1' }
 
+/** Where a route is: below the page, whose own address may have no slash at its end. */
+export function addressOf(route: string): string {
+  return location.pathname.replace(/\/?$/, '/') + route
+}
+
 /** What the server said no to, as a sentence. */
 export class Problem extends Error {
   readonly status: number
@@ -13,7 +18,7 @@ export class Problem extends Error {
 }
 
 async function answerOf<T>(path: string, options: RequestInit): Promise<T> {
-  const response = await fetch(path, options).catch((error: unknown) => {
+  const response = await fetch(addressOf(path), options).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     throw new Problem('The server does not answer.', 0)
   })

@@ -66,12 +66,13 @@ const STATES: Readonly<Record<Connection, string>> = {
 }
 
 function LiveMark(): VNode {
-  const { connection, heardAt } = useStore(live)
+  const { connection, heardAt, overview } = useStore(live)
   const isOld = heardAt > 0 && connection !== 'live'
+  const isSilent = connection === 'live' && overview?.figures === null
   return (
-    <span class={`link ${connection}`}>
+    <span class={`link ${isSilent ? 'silent' : connection}`}>
       <i aria-hidden="true" />
-      <span role="status">{STATES[connection]}</span>
+      <span role="status">{isSilent ? 'store silent' : STATES[connection]}</span>
       {isOld && (
         <span class="soft">
           <Ago at={heardAt} />

@@ -1,4 +1,5 @@
 import type { FiguresAnswer, OverviewAnswer } from '../src/answers.ts'
+import { addressOf } from './api.ts'
 import { Store } from './store.ts'
 
 export type Connection = 'connecting' | 'live' | 'reconnecting' | 'denied'
@@ -53,7 +54,7 @@ export function followLive(): () => void {
   let source: EventSource | undefined
   let timer: number | undefined
   const open = (): void => {
-    source = new EventSource('api/live')
+    source = new EventSource(addressOf('api/live'))
     source.addEventListener('overview', hear)
     source.addEventListener('denied', (event) => {
       source?.close()

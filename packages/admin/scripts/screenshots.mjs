@@ -1,11 +1,13 @@
-// Takes the screenshots of the docs: customers of three plans send requests for two minutes, and a browser looks.
+// Takes the screenshots of the docs: nobody sends requests, then customers of three plans do for two minutes, and then Redis hangs.
 import { createServer } from 'node:http'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dashboard } from '@tollgate/admin'
-import { createLimiter } from '@tollgate/core'
+import { createLimiter, redisStore } from '@tollgate/core'
 import { findChromium } from '@tollgate/testing/browser'
+import { startRedis } from '@tollgate/testing/redis'
+import { Redis } from 'ioredis'
 import { chromium } from 'playwright-core'
 
 const FOR_MS = 120_000
@@ -25,8 +27,13 @@ const CUSTOMERS = [
   ],
 ]
 
+const redis = await startRedis()
+const client = new Redis(redis.port, '127.0.0.1', {
+  ...{ autoResendUnfulfilledCommands: false, retryStrategy: () => 50 },
+})
+client.on('error', () => {})
 const limiter = createLimiter({
-  ...{ name: 'shop', defaultPlan: 'free' },
+  ...{ name: 'shop', defaultPlan: 'free', store: redisStore(client) },
   plans: {
     free: ['100/min', { quota: 20_000, window: 'month' }],
     starter: ['1200/min', { quota: 500_000, window: 'month' }],
@@ -63,6 +70,10 @@ async function sendRequests(untilMs) {
   }
 }
 
+mkdirSync(folder, { recursive: true })
+const empty = await open({ width: 390, scheme: 'light' })
+await empty.getByRole('heading', { name: 'No requests yet' }).waitFor()
+await empty.screenshot({ path: join(folder, 'empty.png') })
 const wide = await open({ width: 1280, scheme: 'light' })
 const sending = sendRequests(Date.now() + FOR_MS)
 await sleep(FOR_MS / 2)
@@ -71,12 +82,21 @@ const customer = await open({ width: 1280, scheme: 'light' })
 await customer.goto(`${url}#/customer?id=initech&plan=free`)
 const phone = await open({ width: 390, scheme: 'dark' })
 await sleep(FOR_MS / 2 - 5000)
-mkdirSync(folder, { recursive: true })
 await wide.screenshot({ path: join(folder, 'dashboard.png'), fullPage: true })
 await customer.screenshot({ path: join(folder, 'customer.png') })
 await phone.screenshot({ path: join(folder, 'phone.png') })
 await sending
+const outage = await open({ width: 1280, scheme: 'dark' })
+await outage.getByRole('link', { name: 'acme' }).first().waitFor()
+redis.pause()
+await limiter.consume({ id: 'acme', plan: 'pro' })
+await outage.getByRole('heading', { name: 'The store does not answer' }).waitFor()
+await outage.getByText('This process answers by itself').waitFor()
+await outage.screenshot({ path: join(folder, 'outage.png') })
+redis.resume()
 await browser.close()
 server.closeAllConnections()
 server.close()
 await limiter.close()
+client.disconnect()
+await redis.stop()

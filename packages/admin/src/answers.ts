@@ -122,7 +122,7 @@ export interface ProcessAnswer {
   readonly leasedUnits: number
 }
 
-/** `GET api/refusals`: the last hour by minute and limit, of all processes. */
+/** `GET api/refusals`: the last hour by minute and limit, of all processes. Records of several minutes are spread over them evenly. */
 export interface RefusalsAnswer {
   readonly from: string
   /** The names of limits or, where no limit denied, reasons such as `blocked`. */
@@ -137,8 +137,8 @@ export interface SubjectAnswer {
   readonly id: string
   readonly isAddress: boolean
   readonly plan: string
-  /** Who said the plan: whoever asks, the application, its last requests, its last denial, or nobody. */
-  readonly planFrom: 'operator' | 'application' | 'requests' | 'denial' | 'default'
+  /** Who said the plan: whoever asks, the application, its last requests, its last denial, what it has used, or nobody. */
+  readonly planFrom: 'operator' | 'application' | 'requests' | 'denial' | 'counts' | 'default'
   readonly blocked?: { readonly until: string | null; readonly reason?: string; readonly byItself: boolean }
   readonly isOverridden: boolean
   readonly limits: readonly StateAnswer[]

@@ -1,7 +1,7 @@
 import { internalsOf, isHiddenId } from '@tollgate/core/adapter'
 import { subjectForIp, type Booking, type Limiter, type Subject } from '@tollgate/core'
 import type { ChangeAnswer, ChangeBody, ChangeKind } from './answers.js'
-import { findRules } from './find-rules.js'
+import { findRules } from './find.js'
 import type { Operator } from './options.js'
 import { plansOf } from './reports/plans.js'
 import { isOfStore } from './reports/reason.js'
@@ -84,6 +84,8 @@ const TYPES: Readonly<Record<keyof ChangeBody, string>> = {
   ...{ lifts: 'string', limit: 'string', units: 'number', key: 'string', limits: 'object' },
 }
 
+/** Those that hold for all ids with a beginning, too. */
+const OF_RULES: readonly ChangeKind[] = ['block', 'unblock', 'override', 'lift']
 const LIFTED: readonly string[] = ['block', 'override', 'scale']
 
 /** @returns the body of a change, or why it is none */
@@ -101,7 +103,9 @@ export function readChange(text: string): ChangeBody | Response {
     if (expected === undefined) return problem(400, `${name}: there is no such field.`)
     // Limits are `unlimited`, or a list of texts.
     const fits = name === 'limits' ? isLimits(value) : typeof value === expected
-    if (!fits) return problem(400, `${name}: it is no ${expected}.`)
+    const isNo =
+      name === 'limits' ? "write a list such as ['5000/min'], or 'unlimited'" : `it is no ${expected}`
+    if (!fits) return problem(400, `${name}: ${isNo}.`)
   }
   const { kind, id, lifts, plan } = given as ChangeBody
   if (!Object.hasOwn(CHANGES, kind ?? '')) return problem(400, `kind: write ${CHANGE_KINDS.join(', ')}.`)
@@ -111,6 +115,8 @@ export function readChange(text: string): ChangeBody | Response {
   if (isOfPlan && !plan) return problem(400, 'plan: it is missing.')
   if (!isOfPlan && !id) return problem(400, 'id: it is missing.')
   if (!isOfPlan && isHiddenId(id ?? '')) return hiddenId()
+  if ((given as ChangeBody).isPrefix && !OF_RULES.includes(kind))
+    return problem(400, `isPrefix: ${kind} takes a whole id.`)
   return given as ChangeBody
 }
 

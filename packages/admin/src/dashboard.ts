@@ -79,15 +79,15 @@ export class Dashboard<Req> {
     if (method !== 'GET' && method !== 'HEAD') return wrongMethod('GET, HEAD')
     // Two slashes would be another host.
     const page = `${asking.base.replace(/^\/+/, '/')}/`
-    // The page asks relative to its own address.
-    if (path === '') return redirect(page + new URL(request.url).search)
+    // The cookie is for what is below. Where it is not needed there is no redirect, since some hosts take the slash away again.
+    if (path === '' && this.access.local) return redirect(page + new URL(request.url).search)
     if (path === '/') {
       const cookie = this.access.local?.exchange(request, asking.peer, page)
       if (cookie !== undefined) return redirect(page, { 'Set-Cookie': cookie })
     }
     const operator = await this.access.operatorOf(request, asking, 'read')
     if (!operator) return this.#refusal()
-    if (path === '/') return pageResponse()
+    if (path === '/' || path === '') return pageResponse()
     if (path === '/api/live' && method === 'HEAD') return new Response(null, { headers: STREAM })
     if (path === '/api/live') return this.#follow(request, asking)
     if (path === '/api/session') return Response.json(await this.#session(operator, request, asking))

@@ -28,11 +28,13 @@ export function dashboard(limiter: Limiter, options: MountedOptions<Context> = {
     const url = behind(mount, ctx.url)
     if (url === undefined) return next()
     ctx.respond = false
-    const { originalUrl } = ctx
-    // koa-mount has taken the beginning of the URL away.
-    const base = originalUrl.endsWith(ctx.url) ? originalUrl.slice(0, -ctx.url.length) + mount : mount
+    const [original = ''] = ctx.originalUrl.split('?')
+    // koa-mount has taken the beginning of the URL away, and gives `/` for the mount itself, with and without a slash.
+    const isMount = ctx.path === '/' && !original.endsWith('/')
+    const before = isMount ? original : original.slice(0, Math.max(original.length - ctx.path.length, 0))
     const { body } = ctx.request as { readonly body?: unknown }
-    return answerNode(made, [ctx.req, ctx.res], { host: ctx, base, url, body })
+    const place = { host: ctx, base: before + mount, url: isMount ? url.slice(1) : url, body }
+    return answerNode(made, [ctx.req, ctx.res], place)
   }
   return Object.defineProperty(middleware, 'token', {
     get: () => made.access.local?.token,

@@ -3,6 +3,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Dashboard } from './dashboard.js'
 
+/** How often a stream sees whether its server closes, in ms. */
+const LOOK_MS = 500
+
 /** Where a request is, for a host on Node. */
 export interface Place<Req> {
   /** The host's own request. */
@@ -67,5 +70,13 @@ async function send(response: Response, req: IncomingMessage, res: ServerRespons
     return
   }
   res.flushHeaders()
-  await pipeline(Readable.fromWeb(response.body as never), res)
+  const body = Readable.fromWeb(response.body as never)
+  const { server } = req.socket as { readonly server?: { readonly listening: boolean } }
+  // A server that closes waits for its answers, and a stream has no end of its own.
+  const ending = setInterval(() => server?.listening === false && body.destroy(), LOOK_MS).unref()
+  try {
+    await pipeline(body, res)
+  } finally {
+    clearInterval(ending)
+  }
 }

@@ -49,8 +49,9 @@ describe.each(Object.entries(HOSTS))('%s', (name, host) => {
 
   test('serves the page below its mount, under a policy that lets nothing else run', async () => {
     const mounted = await mount()
-    const moved = await mounted.ask('/_tollgate?theme=dark')
-    expect([moved.status, moved.headers.get('location')]).toEqual([302, '/_tollgate/?theme=dark'])
+    // Without a redirect: some hosts take the slash away again.
+    const bare = await mounted.ask('/_tollgate?theme=dark')
+    expect([bare.status, bare.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const page = await mounted.ask('/_tollgate/')
     expect(page.status).toBe(200)
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -230,6 +231,8 @@ describe.each(Object.entries(HOSTS))('%s', (name, host) => {
     ['nothing to lift', { kind: 'lift', id: 'acme' }, 400],
     ['a scale of no plan to lift', { kind: 'lift', lifts: 'scale' }, 400],
     ['a mistyped plan', { kind: 'reset', id: 'acme', plan: 'prp' }, 400],
+    ['a beginning of ids to reset', { kind: 'reset', id: 'trial-', isPrefix: true }, 400],
+    ['a beginning of ids to top up', { kind: 'topUp', id: 'trial-', isPrefix: true }, 400],
     ['units that are none', { kind: 'topUp', id: 'acme', limit: 'hour', units: 0, key: 'a', for: '1h' }, 400],
     ['more than a change needs', { ...BLOCK, reason: 'x'.repeat(20_000) }, 413],
   ])('refuses %s, and says why', async (_, body, expected) => {

@@ -280,6 +280,6 @@ test('a client prefix and a database are used', async () => {
   expect(keys).toContain(`app:${prefix}/!rules`)
   // A rule alone can be of a command with a mistyped prefix.
   expect((await doctor(`${url}/3`, '--prefix', prefix, '--key-prefix', 'app:')).of('prefix')).toMatchObject({
-    ...{ result: 'warning', says: `There are only rules under app:${prefix}/ yet.` },
+    ...{ result: 'warning', says: `There is nothing of an application under app:${prefix}/ yet.` },
   })
 })

@@ -148,7 +148,7 @@ describe('doctor', () => {
       await one.order('SET', `mapp/${key}`, 'x')
     expect((await doctor(url(), '--prefix', 'mapp')).of('prefix')).toMatchObject({
       result: 'failed',
-      says: 'There are only rules under mapp/. Keys of Tollgate are under myapp.',
+      says: 'There is nothing of an application under mapp/. Keys of Tollgate are under myapp.',
       fix: expect.stringContaining('--prefix myapp'),
     })
     expect((await doctor(url(), '--prefix', 'myapp')).of('prefix')?.result).toBe('ok')

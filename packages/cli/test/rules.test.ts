@@ -133,7 +133,7 @@ describe('override, scale, lift and forget-plan', () => {
     const { code, stderr } = await app.run('scale', 'fre', '2', '--for', '1h')
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: "--plan: got 'fre', expected 'free'.\n",
+      stderr: "PLAN: got 'fre', expected 'free'.\n",
     })
   })
 

@@ -73,6 +73,18 @@ describe('show', () => {
     expect(heard.text()).not.toContain(`${prefix}/!instances`)
   })
 
+  test('says for an id that nobody knows that no process is there', async () => {
+    const { stdout } = await app.run(
+      'show',
+      'acme',
+      '--plans',
+      'tollgate.config.mjs',
+      '--prefix',
+      testPrefix(),
+    )
+    expect(stdout).toContain('No process of the application had a request here in the last half minute')
+  })
+
   test('says that planOf of the plans file failed, and why', async () => {
     const folder = folderWith({
       'tollgate.config.mjs': `export default { plans: { free: '5/h', pro: '50/h' }, defaultPlan: 'free', planOf() { throw new Error('no database') } }`,

@@ -153,6 +153,17 @@ describe('show without a plans file', () => {
     )
   })
 
+  test('finds the plan on which a customer has used units, and says so', async () => {
+    await app.limiter.consume({ id: 'somebody', plan: 'free' })
+    await putDown(app.limiter)
+    await app.limiter.close()
+    const silent = another({ ...OPTIONS, traffic: false })
+    await silent.consume({ id: 'acme', plan: 'pro' })
+    expect((await app.runElsewhere('show', 'acme')).stdout).toMatch(
+      /^acme on the plan pro, on which it has used units, at /,
+    )
+  })
+
   test('says what would be right, where nobody knows the plans', async () => {
     const without = await app.runElsewhere('show', 'acme', '--plan', 'pro', '--prefix', testPrefix())
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('pass --plans FILE') })
@@ -198,7 +209,7 @@ test('a rule for a plan that the application does not have is refused', async ()
     expect({ args, code, stderr }).toEqual({
       args,
       code: 2,
-      stderr: expect.stringMatching(/^--plan: got '(fre|prro)', expected /),
+      stderr: expect.stringMatching(/^(?:PLAN: got 'fre'|--plan: got 'prro'), expected /),
     })
   }
   expect((await app.runElsewhere('scale', 'free', '0.5', '--for', '1h')).code).toBe(0)

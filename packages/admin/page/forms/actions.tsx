@@ -59,7 +59,7 @@ export function Actions({ subject, refetch }: Given): VNode {
               </button>
               <span class="soft">
                 {subject && isImpossible(kind, subject)
-                  ? 'Only limits by the month or with fixed windows can have top-ups: use Override'
+                  ? `Only limits by the month or with fixed windows can have top-ups${may?.includes('override') ? ': use Override' : ''}`
                   : note}
               </span>
             </li>

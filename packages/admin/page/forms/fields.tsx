@@ -124,6 +124,7 @@ export function Choice<T extends string>({ legend, value, set, options }: Choice
   )
 }
 
+/** For what is written down as a rule. */
 export function ReasonField({ value, set }: Pick<TextGiven, 'value' | 'set'>): VNode {
   return (
     <TextField

@@ -1,4 +1,5 @@
 import type { LimitAnswer, PlanAnswer, StateAnswer, SubjectAnswer } from '../../src/answers.ts'
+import { wholeOf } from '../views/limits.tsx'
 import { durationText, limitText, listText, numberText, rateText, shortText } from '../words.ts'
 
 function isConcurrent({ quotaUnit }: LimitAnswer): boolean {
@@ -14,8 +15,11 @@ function leftSentence(used: number, quota: number): string {
 }
 
 function becomesSentence(limit: StateAnswer, base: number, quota: number): string {
-  const from = `Its ${limitText({ ...limit, quota: base })} ${base === 1 ? 'becomes' : 'become'} ${numberText(quota)}.`
-  return `${from} ${leftSentence(limit.used, quota)}.`
+  const from = `Its ${limitText({ ...limit, quota: base })} ${base === 1 ? 'becomes' : 'become'} ${numberText(quota)}`
+  const burst = wholeOf(limit)
+  if (burst <= limit.quota) return `${from}. ${leftSentence(limit.used, quota)}.`
+  const scaledBurst = scaled(burst, quota / limit.quota)
+  return `${from}, with a burst of ${numberText(scaledBurst)}. ${leftSentence(limit.used, scaledBurst)}.`
 }
 
 /** What the plan gives, if an override is in place already. */
@@ -61,7 +65,8 @@ export function ownLimitsText(subject: SubjectAnswer, limits: readonly string[])
     const windowMs = LENGTHS[unit.charAt(0)]
     const same = subject.limits.find((limit) => limit.windowMs === windowMs && !isConcurrent(limit))
     if (!same || windowMs === undefined) return `It gets the limit ${written}, and begins it afresh.`
-    return becomesSentence(same, same.quota, Number(count))
+    // It has no burst.
+    return becomesSentence({ ...same, remaining: 0 }, same.quota, Number(count))
   })
   return sentences.join(' ')
 }
@@ -81,14 +86,16 @@ export function topUpText(limit: StateAnswer | undefined, units: number, ends: s
   if (!(units > 0)) return 'Write how many units it gets.'
   const left = Math.max(limit.remaining, 0)
   const now = `It has ${numberText(left)} left of ${shortText(limit.name)}, and then ${numberText(left + units)}.`
-  return `${now} The units on top are used after the quota, ${ends}.`
+  const over = limit.over ? ` The ${numberText(limit.over)} over its quota stay so.` : ''
+  return `${now} The units on top are used after the quota, ${ends}.${over}`
 }
 
 export function renewText(limit: StateAnswer | undefined): string {
   if (!limit) return 'It has no limit that can be renewed.'
   const used = `${numberText(limit.used)} used of ${shortText(limit.name)} ${limit.used === 1 ? 'is' : 'are'} forgotten`
   const over = limit.over ? `, and ${numberText(limit.over)} over the quota` : ''
-  return `${used}${over}: ${numberText(limit.quota)} are left at once, instead of ${numberText(Math.max(limit.remaining, 0))}.`
+  const left = wholeOf(limit) + (limit.toppedUp ?? 0)
+  return `${used}${over}: ${numberText(left)} are left at once, instead of ${numberText(Math.max(limit.remaining, 0))}.`
 }
 
 export function resetText({ limits, denials }: SubjectAnswer): string {

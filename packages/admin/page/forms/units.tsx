@@ -6,7 +6,6 @@ import type { FormGiven } from './actions.tsx'
 import { FormDialog } from './dialog.tsx'
 import { bodyOf, EndField, firstEnd, untilText } from './end.tsx'
 import { Choice, NumberField, SelectField, TextField } from './fields.tsx'
-import { LiftDialog } from './lift.tsx'
 import { forgetText, renewText, resetText, topUpText, windowEndText } from './meaning.ts'
 import { accountOf, buttonName, titleName, whomOf } from './whom.ts'
 
@@ -117,7 +116,7 @@ export function RenewDialog({ subject, ...ends }: FormGiven): VNode {
 
 export function ResetDialog({ subject, ...ends }: FormGiven): VNode {
   return (
-    <LiftDialog
+    <FormDialog
       {...ends}
       title={`Reset ${titleName(subject)}`}
       button={`Reset all limits of ${buttonName(subject)}`}
@@ -129,7 +128,7 @@ export function ResetDialog({ subject, ...ends }: FormGiven): VNode {
 
 export function ForgetDialog({ subject, ...ends }: FormGiven): VNode {
   return (
-    <LiftDialog
+    <FormDialog
       {...ends}
       title={`Forget the plan of ${titleName(subject)}`}
       button={`Forget the plan of ${buttonName(subject)}`}

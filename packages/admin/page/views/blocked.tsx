@@ -16,6 +16,7 @@ export function BlockedBanner({ subject, blocked, refetch }: Given): VNode {
   const [isOpen, setOpen] = useState(false)
   const mayUnblock = useMay('unblock')
   const { until, reason, byItself } = blocked
+  const isByRule = subject.rules.some(({ kind }) => kind === 'block')
   return (
     <section class="notice blocked" aria-labelledby="blocked">
       <h2 id="blocked">Blocked {until ? <>until {<Time at={until} />}</> : 'without an end'}</h2>
@@ -23,7 +24,9 @@ export function BlockedBanner({ subject, blocked, refetch }: Given): VNode {
         All its requests are refused.{' '}
         {byItself
           ? 'The block came by itself, after too many refusals.'
-          : 'A rule or the block list says so.'}
+          : isByRule
+            ? 'A rule says so.'
+            : 'Its plan or the block list says so.'}
         {reason && (
           <>
             {' '}

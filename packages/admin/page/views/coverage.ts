@@ -10,6 +10,6 @@ export function coverageText(
   { coversMs, processes }: Covered,
   errors: readonly { readonly error: number }[],
 ): string {
-  const base = `Last ${durationText(coversMs)}, ${countText(processes, 'process', 'processes')}`
+  const base = `Last ${durationText(Math.round(coversMs / 1000) * 1000)}, ${countText(processes, 'process', 'processes')}`
   return errors.some(({ error }) => error > 0) ? `${base}; figures with ± are estimates` : base
 }

@@ -17,10 +17,11 @@ import { UseChart } from './use-chart.tsx'
 const EVERY_MS = 2_000
 
 const SAID: Readonly<Record<SubjectAnswer['planFrom'], string>> = {
-  operator: 'as the link to this page says',
+  operator: 'as its requests said when this page was opened',
   application: 'the application says so',
   requests: 'its last requests had it',
   denial: 'its last refusal had it',
+  counts: 'the one on which it has used units',
   default: 'nobody said its plan, so this is the default',
 }
 
@@ -41,6 +42,21 @@ export function CustomerPage({ customer }: { readonly customer: Customer }): VNo
           )}
         </div>
       )}
+      {(answer || problem === '') && <Sections answer={answer} path={path} refetch={refetch} isOld={isOld} />}
+    </>
+  )
+}
+
+interface SectionsGiven {
+  readonly answer: SubjectAnswer | null
+  readonly path: string
+  readonly refetch: () => void
+  readonly isOld: boolean
+}
+
+function Sections({ answer, path, refetch, isOld }: SectionsGiven): VNode {
+  return (
+    <>
       {answer?.blocked && <BlockedBanner subject={answer} blocked={answer.blocked} refetch={refetch} />}
       {answer && isUnknown(answer) && <Unknown />}
       <div class={isOld ? 'split old' : 'split'}>
@@ -122,9 +138,9 @@ function Traffic({ answer: { traffic } }: { readonly answer: SubjectAnswer }): V
   const about = error > 0 ? 'about ' : ''
   return (
     <>
-      In the last {durationText(seconds * 1000)} it sent {about}
-      {countText(requests, 'request')} ({rateText(requests / seconds)} a second), and {numberText(denied)}{' '}
-      were refused.
+      In the last {durationText(Math.round(seconds) * 1000)} it sent {about}
+      {countText(requests, 'request')} ({rateText(requests / seconds)} a second), and{' '}
+      {denied === 0 ? 'none was' : `${numberText(denied)} were`} refused.
     </>
   )
 }

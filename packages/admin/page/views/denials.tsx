@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<DenialAnswer>[] = [
   },
   {
     title: 'Would have passed after',
-    short: 'Passed after',
+    short: 'Fits after',
     name: 'figure',
     cell: ({ waitMs }) => (waitMs === null ? 'never' : durationText(waitMs)),
   },

@@ -37,7 +37,7 @@ export function effectText(rule: RuleAnswer | HistoryAnswer): string {
   const parts = [
     ...(kind === 'override' && plan ? [`limits of ${shortText(plan)}`] : []),
     ...(limits === undefined ? [] : [limits === 'unlimited' ? 'no limit' : `limits ${limitsText(limits)}`]),
-    ...(factor === undefined || factor === 1 ? [] : [`all limits ${timesText(factor)}`]),
+    ...(factor === undefined || factor === 1 ? [] : [`limits ${timesText(factor)}`]),
     ...(concurrentFactor === undefined || concurrentFactor === 1
       ? []
       : [`requests in flight ${timesText(concurrentFactor)}`]),

@@ -59,7 +59,7 @@ export function breakerText(
   readonly note: string
 } {
   if (status === 'closed') return { value: 'closed', note: 'the limiter was closed' }
-  if (openShards.length > 0) {
+  if (openShards.length > 0 && !isSilent) {
     const verb = openShards.length === 1 ? 'has' : 'have'
     const note = `${countText(openShards.length, 'shard')} ${verb} no answer`
     return { value: 'degraded', note }

@@ -5,7 +5,7 @@ import { Bar } from '../parts/share.tsx'
 import { durationText, limitText, numberText, shareText, shownText, utcText } from '../words.ts'
 
 /** What there is when nothing is used: a burst can be larger than the quota of a second. */
-function wholeOf({ used, quota, remaining, toppedUp = 0 }: StateAnswer): number {
+export function wholeOf({ used, quota, remaining, toppedUp = 0 }: StateAnswer): number {
   return Math.max(quota, used + remaining - toppedUp)
 }
 

@@ -13,7 +13,7 @@ export function Rules(): VNode {
     <>
       <div class="title">
         <h1>Rules</h1>
-        <p class="covers">Blocks, overrides and scales. All processes follow them within seconds.</p>
+        <p class="covers">Blocks, overrides and scales. All processes follow them within about a second.</p>
       </div>
       <Problem says={problem} />
       <Panel title="Rules that hold" oldAt={oldAt}>

@@ -6,6 +6,8 @@ const [MINUTE_MS, MINUTES] = [60_000, 60]
 /** What is rarer is shown as one. */
 const MOST_CAUSES = 6
 const OTHERS = 'others'
+/** No record of ours is of more minutes. */
+const LONGEST = 65
 
 /** @throws {StoreError} when the store does not answer */
 export async function refusalsReport(limiter: Limiter): Promise<RefusalsAnswer> {
@@ -25,12 +27,25 @@ export async function refusalsReport(limiter: Limiter): Promise<RefusalsAnswer> 
   for (const one of denials) {
     const known = causes.indexOf(causeOf(one))
     const cause = known === -1 ? causes.length - 1 : known
-    // A record is of one minute by the clock of its process, which may be ahead.
-    const at = Math.floor((one.last.getTime() - firstMs) / MINUTE_MS)
-    const counts = minutes[Math.min(Math.max(at, 0), MINUTES - 1)]?.counts
-    if (counts) counts[cause] = (counts[cause] ?? 0) + one.count
+    for (const [at, count] of byMinute(one, firstMs)) {
+      const counts = minutes[at]?.counts
+      if (counts) counts[cause] = (counts[cause] ?? 0) + count
+    }
   }
   return { from: from.toISOString(), causes, minutes }
+}
+
+/** A record of a subject that goes on is of several minutes, and says only how many denials there were in all. So these are spread evenly. */
+function byMinute({ first, last, count }: DenialRecord, firstMs: number): [minute: number, count: number][] {
+  // The clock of its process may be ahead.
+  const [from, to] = [first, last].map((at) =>
+    Math.min(Math.floor((at.getTime() - firstMs) / MINUTE_MS), MINUTES - 1),
+  ) as [number, number]
+  const minutes = Math.min(to - from + 1, LONGEST)
+  return Array.from({ length: minutes }, (_, i) => [
+    to - minutes + 1 + i,
+    Math.floor(((i + 1) * count) / minutes) - Math.floor((i * count) / minutes),
+  ])
 }
 
 /** The limit or, where none denied, the reason. */

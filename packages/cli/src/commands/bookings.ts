@@ -84,10 +84,10 @@ function planNote(named: string | undefined, known: Found | undefined, id: strin
 }
 
 function concluded({ isRepeated, limit }: Booking, { key }: BookingFlags, undo: string): Conclusion {
-  const { name, remaining, quota, toppedUp, resetMs } = limit
+  const { name, remaining, quota, toppedUp, resetMs, over = 0 } = limit
   const extra = toppedUp === undefined ? '' : `, ${numberInWords(toppedUp)} of them topped up`
   const back = resetMs === 0 ? '' : ` More is back in ${lengthInWords(resetMs)}.`
-  const left = `Left of ${safeText(name)}: ${counted(remaining, 'unit')}${extra}, with a quota of ${numberInWords(quota)}.${back}`
+  const left = `Left of ${safeText(name)}: ${counted(remaining, 'unit')}${extra}, with a quota of ${numberInWords(quota)}.${back}${over > 0 ? ` What is over the quota stays so: ${counted(over, 'unit')}.` : ''}`
   const says = isRepeated
     ? `The key ${safeText(key, 200)} was booked before, so nothing was changed now. ${left}`
     : `Done. ${left}`
@@ -150,7 +150,7 @@ function addPenalize(shell: Shell): void {
     shell,
     {
       usage: 'penalize <id>',
-      summary: 'count units of a customer as used, or take back a top-up',
+      summary: 'count units of a customer as used',
       about:
         'Counts units as used in one limit of a customer: first those of the quota, then those of top-ups. With more units than that, it waits for one more window at most.',
       examples: [['penalize acme --plan pro --limit day --units 500 --key abuse-3', '500 units of today']],

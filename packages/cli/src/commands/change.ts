@@ -12,7 +12,15 @@ import {
   type SharedFlags,
 } from '../session/configuration.js'
 import { saysPlan } from '../session/plan.js'
-import { explained, isOfStore, needHashIds, UNSEEN, withSession, type Session } from '../session/session.js'
+import {
+  explained,
+  isAlive,
+  isOfStore,
+  needHashIds,
+  UNSEEN,
+  withSession,
+  type Session,
+} from '../session/session.js'
 import { withConnection } from './command.js'
 
 /** Options of all commands that change something. */
@@ -133,14 +141,6 @@ async function changeIn<T>(
   if (undo !== undefined) out.line(undoing.undo ? `To undo it: ${undo}` : undo)
   out.json({ done: exit === EXIT.done, dryRun: false, ...json, ...undoing })
   return exit
-}
-
-/** Whether a process of the application was seen. What a user may not read says nothing. */
-async function isAlive({ limiter }: Session): Promise<boolean> {
-  return limiter.traffic({ most: 1 }).then(
-    ({ processes, unread }) => processes + unread > 0,
-    () => true,
-  )
 }
 
 /** @throws {CommandError} when nobody knows whether it was done */

@@ -123,8 +123,39 @@ function addOverride(shell: Shell): void {
   withChange(withNote(withEnd(withSubject(command))))
 }
 
+type ScaleFlags = ChangeFlags & NoteFlags & EndFlags & Pick<FactorFlags, 'concurrentFactor'>
+
+async function scale(context: Context<ScaleFlags>, plan = '', given?: string): Promise<ExitCode> {
+  const { flags } = context
+  const { factor = 0, ...more } = factorsOf({ ...flags, factor: given as string })
+  const end = needEnd(flags)
+  const [shown, note] = [safeText(plan), noteOf(flags)]
+  return carryOut<Rule>(context, {
+    plans: [plan],
+    isOfPlan: true,
+    call: async (limiter) => {
+      try {
+        return await limiter.scale(plan, factor, { ...more, ...end, ...note })
+      } catch (error) {
+        const { path, message } = error as Error & { readonly path?: unknown }
+        if (path !== 'plan') throw error
+        throw new CommandError(EXIT.usage, `${safeText(message.replace(/^plan/, 'PLAN'), 600)}.`)
+      }
+    },
+    announce: ({ until }, { nowMs }) => [
+      `Multiplies the limits of the plan ${shown} by ${numberInWords(factor)} until ${endInWords(until, nowMs)}, for all its customers. ${shownNote(note)}`,
+      ...('concurrentFactor' in more ? [] : ['Its limits of requests in flight stay as they are.']),
+    ],
+    conclude: (rule, { nowMs }) => ({
+      says: `Done. The limits of the plan ${shown} are multiplied by ${numberInWords(factor)} until ${endInWords(rule.until, nowMs)}.`,
+      undo: commandLine(flags, 'lift', 'scale', plan),
+      json: { rule: ruleJson(rule) },
+    }),
+  })
+}
+
 function addScale(shell: Shell): void {
-  const command = addCommand<ChangeFlags & NoteFlags & EndFlags & Pick<FactorFlags, 'concurrentFactor'>>(
+  const command = addCommand<ScaleFlags>(
     shell,
     {
       usage: 'scale <plan> <factor>',
@@ -134,25 +165,7 @@ function addScale(shell: Shell): void {
         ['scale pro 2 --until 2027-01-29T18:00:00Z', 'twice those of pro'],
       ],
     },
-    async (context, plan = '', given) => {
-      const { flags } = context
-      const { factor = 0, ...more } = factorsOf({ ...flags, factor: given as string })
-      const end = needEnd(flags)
-      const [shown, note] = [safeText(plan), noteOf(flags)]
-      return carryOut<Rule>(context, {
-        plans: [plan],
-        isOfPlan: true,
-        call: (limiter) => limiter.scale(plan, factor, { ...more, ...end, ...note }),
-        announce: ({ until }, { nowMs }) => [
-          `Multiplies all limits of the plan ${shown} by ${numberInWords(factor)} until ${endInWords(until, nowMs)}, for all its customers. ${shownNote(note)}`,
-        ],
-        conclude: (rule, { nowMs }) => ({
-          says: `Done. The limits of the plan ${shown} are multiplied by ${numberInWords(factor)} until ${endInWords(rule.until, nowMs)}.`,
-          undo: commandLine(flags, 'lift', 'scale', plan),
-          json: { rule: ruleJson(rule) },
-        }),
-      })
-    },
+    scale,
   )
   command.option('--concurrent-factor <number>', "the same for limits such as '5 concurrent'")
   withChange(withNote(withEnd(command)))

@@ -1,12 +1,13 @@
+import { findUsedPlan } from '@tollgate/admin'
 import type { Inspection, Subject } from '@tollgate/core'
 import type { Configuration } from './configuration.js'
 import type { Session } from './session.js'
 
 /**
  * Who said which plan a customer has: the operator, `planOf` in the plans file, a process of the application, its requests of the last
- * minute, or its last denial within a day. `default`: nobody, so it is the default plan.
+ * minute, its last denial within a day, or what it has used. `default`: nobody, so it is the default plan.
  */
-export type PlanFrom = 'operator' | 'plans' | 'application' | 'requests' | 'denial' | 'default'
+export type PlanFrom = 'operator' | 'plans' | 'application' | 'requests' | 'denial' | 'counts' | 'default'
 
 /** What is known of a customer's plan. */
 export interface Found {
@@ -52,14 +53,20 @@ async function askApplication(
   }
 }
 
-/** The plan that its requests of the last minute had, or else the last one that was denied within a day. */
-async function planOfRequests({ limiter }: Session, subject: Subject): Promise<Found | undefined> {
+/** The plan that its requests of the last minute had, or the last one that was denied within a day, or else the one that it has used. */
+async function planOfRequests({ limiter, plans }: Session, subject: Subject): Promise<Found | undefined> {
+  const names = Object.keys(plans?.options.plans ?? {})
+  // Groups and limits of a customer's own have names, too, but are no plans.
+  const isPlan = ({ plan }: { readonly plan: string }): boolean =>
+    plan !== '' && (names.length === 0 || names.includes(plan))
   const { busiest } = await limiter.traffic({ of: subject, most: 1 })
-  const plan = busiest[0]?.plan
-  if (plan) return { planFrom: 'requests', plan }
+  const seen = busiest.find(isPlan)
+  if (seen) return { planFrom: 'requests', plan: seen.plan }
   const { denials } = await limiter.denialLog({ of: subject })
-  const denied = denials.find((one) => one.plan !== '')
-  return denied && { planFrom: 'denial', plan: denied.plan }
+  const denied = denials.find(isPlan)
+  if (denied) return { planFrom: 'denial', plan: denied.plan }
+  const used = await findUsedPlan(limiter, subject, names)
+  return used === undefined ? undefined : { planFrom: 'counts', plan: used }
 }
 
 /** For what core refuses: `usageOf` for limits whose units come back one by one, and `inspect` for an id that is too long. */

@@ -21,6 +21,14 @@ export interface Session extends Configuration {
 export const UNSEEN =
   'No process of the application had a request here in the last half minute: are the address, the database, --prefix and --name right?'
 
+/** Whether a process of the application was seen. What a user may not read says nothing. */
+export async function isAlive({ limiter }: Session): Promise<boolean> {
+  return limiter.traffic({ most: 1 }).then(
+    ({ processes, unread }) => processes + unread > 0,
+    () => true,
+  )
+}
+
 /** Where figures lack what some processes see. */
 export function unreadInWords(unread: number): string {
   return `Another version of Tollgate runs in ${counted(unread, 'process', 'es')}, whose figures are not here.`

@@ -72,7 +72,8 @@ function prefixFinding({ own, isSeen, counts, hasRules, others }: Applications):
   if (!isSeen)
     return ok('prefix', `Keys begin with ${own}. Whether there are any cannot be seen without +scan.`)
   if (counts) return ok('prefix', `Tollgate counts under ${own} here.`)
-  const nothing = hasRules ? `There are only rules under ${own}` : `There is nothing under ${own}`
+  // Commands leave rules, too.
+  const nothing = `There is nothing${hasRules ? ' of an application' : ''} under ${own}`
   const [first] = others
   if (first !== undefined)
     return failed(

@@ -6,7 +6,7 @@ import type { Cell } from '../../output/table.js'
 import { endInWords, lengthInWords, numberInWords, quotaInWords, timeInWords } from '../../output/words.js'
 import { configure, needPlan, withPlansOfStore, type SharedFlags } from '../../session/configuration.js'
 import { asSubject, type PlanFrom } from '../../session/plan.js'
-import { needHashIds, withSession, type Session } from '../../session/session.js'
+import { isAlive, needHashIds, UNSEEN, withSession, type Session } from '../../session/session.js'
 import { shownSubject, withPlan, type SubjectFlags } from '../../session/subject.js'
 import { addCommand, withConnection, withSubject, type Shell } from '../command.js'
 import { see, type Seen } from './seen.js'
@@ -38,6 +38,7 @@ export function addShow(shell: Shell): void {
         const seen = await see(session, subject)
         out.json(toJson(seen))
         if (!out.isJson) print(out, id, seen)
+        if (seen.planFrom === 'default' && !(await isAlive(session))) out.note(UNSEEN)
         return EXIT.done
       }
       return withSession(context, configuration, show, { complete: withPlansOfStore })
@@ -106,12 +107,17 @@ function print(out: Output, id: string, seen: Seen): void {
   )
 }
 
+const SEEN: { readonly [From in PlanFrom]?: string } = {
+  requests: ', as its last requests were',
+  denial: ', as its last denial was',
+  counts: ', on which it has used units',
+}
+
 function planInWords(plan: string, from: PlanFrom): string {
   const name = safeText(plan)
   if (plan === '') return ''
   if (from === 'default') return ` on the default plan ${name}`
-  const seen = { requests: ', as its last requests were', denial: ', as its last denial was' }
-  return ` on the plan ${name}${from === 'requests' || from === 'denial' ? seen[from] : ''}`
+  return ` on the plan ${name}${SEEN[from] ?? ''}`
 }
 
 const LIMIT_COLUMNS = [

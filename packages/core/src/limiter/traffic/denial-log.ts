@@ -4,6 +4,7 @@ import type { Target } from '../../features/rules/rule-options.js'
 import type { Note } from '../../stores/board.js'
 import type { Decision, DecisionSource, DenialReason } from '../decision/decision.js'
 import type { EventContext } from '../report/events.js'
+import { wholeOf } from './figures.js'
 
 const MINUTE_MS = 60_000
 /** A subject that is denied all the time gets one record in this time. */
@@ -162,7 +163,7 @@ function factsOf(decision: Decision): Omit<DenialRecord, 'subject' | 'first' | '
     plan,
     ...givenOf({ limit }),
     ...{ reason, source, cost, waitMs },
-    ...(state && { used: state.used, quota: state.quota }),
+    ...(state && { used: state.used, quota: wholeOf(state) }),
     ...givenOf({ override }),
   }
 }

@@ -103,9 +103,8 @@ class Window {
     const share = shareOf(state)
     const known = this.#nearest.get(key)
     if (share < (known?.share ?? this.#leastNear)) return
-    const { name: limit, used, remaining, over = 0, quota } = state
-    const most = Math.max(quota, used + remaining)
-    this.#nearest.set(key, { key, subject, plan, limit, share, used: used + over, quota: most })
+    const { name: limit, used, over = 0 } = state
+    this.#nearest.set(key, { key, subject, plan, limit, share, used: used + over, quota: wholeOf(state) })
     // To sort half of them out at once takes less time than to find the least for each.
     if (this.#nearest.size > 2 * MOST_NEAR) this.#forgetFar()
   }
@@ -147,8 +146,13 @@ function mostUsed({ limits }: Decision): LimitState | undefined {
   return most
 }
 
-function shareOf({ used, remaining, over = 0 }: LimitState): number {
-  return used + remaining > 0 ? (used + over) / (used + remaining) : 0
+/** A burst, and top-ups, can be more than the quota. */
+export function wholeOf({ quota, used, remaining }: LimitState): number {
+  return Math.max(quota, used + remaining)
+}
+
+function shareOf(state: LimitState): number {
+  return (state.used + (state.over ?? 0)) / wholeOf(state)
 }
 
 /** Figures of several times or processes as one. */

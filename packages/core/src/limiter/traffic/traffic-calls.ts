@@ -248,9 +248,9 @@ export class TrafficCalls {
 }
 
 function toView(figures: Figures, most: number): Omit<TrafficView, 'processes' | 'unread'> {
-  const { coversMs, requests, denied, busiest, mostDenied, nearest } = firstOf(figures, most)
+  const { busiest, mostDenied, nearest, ...totals } = firstOf(figures, most)
   return {
-    ...{ coversMs, requests, denied },
+    ...totals,
     busiest: busiest.entries.map(toBusy),
     mostDenied: mostDenied.entries.map(({ subject, plan, count, error }) => ({
       subject,

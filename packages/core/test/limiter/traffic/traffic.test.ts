@@ -73,6 +73,8 @@ describe.each(STORES)('%s', (_, newStore) => {
     expect((await limiter.traffic()).nearest).toMatchObject([
       { subject: 'acme', share: 1, used: 40, quota: 40 },
     ])
+    await limiter.consume({ id: 'acme', plan: 'free' }, { cost: 40 })
+    expect((await limiter.denialLog()).denials).toMatchObject([{ subject: 'acme', quota: 40 }])
   })
 
   test('denials of a minute are one record, and of longer ones if they go on', async () => {

@@ -1,4 +1,5 @@
 import type { Limiter, Rule, Subject } from '@tollgate/core'
+import { internalsOf } from '@tollgate/core/adapter'
 
 /**
  * The rules of one kind that are just about this subject, beginning of ids or plan. `limiter.rules({ of })` also has those of other
@@ -34,4 +35,29 @@ async function listOf(limiter: Limiter, of: Subject | string | undefined): Promi
   const rules: Rule[] = []
   for await (const rule of limiter.rules({ of })) rules.push(rule)
   return rules
+}
+
+/** Each plan is a question to the store. */
+const MOST_PLANS = 20
+
+/**
+ * The plan on which a customer has used units, for one that nobody has seen lately. Limits of equal windows count together, so it is the plan
+ * of which most limits are used.
+ *
+ * @param plans the names of those that there are
+ * @returns undefined if nothing is used, or several plans fit
+ */
+export async function findUsedPlan(
+  limiter: Limiter,
+  subject: Subject,
+  plans: readonly string[],
+): Promise<string | undefined> {
+  let [most, found]: [number, string?] = [0]
+  for (const plan of plans.slice(0, MOST_PLANS)) {
+    const { limits } = await internalsOf(limiter).look(limiter, [{ ...subject, plan }], true)
+    const used = limits.filter(({ used, over = 0, toppedUp = 0 }) => used + over + toppedUp > 0).length
+    if (used === most) found = undefined
+    if (used > most) [most, found] = [used, plan]
+  }
+  return found
 }
