@@ -21,7 +21,8 @@ const STORES = {
 }
 
 describe.each(Object.entries(STORES))('%s', (_, store) => {
-  const make = (options: LimiterOptions = PLANS): Asking => asking({ ...options, store: store() })
+  const make = (options: LimiterOptions = PLANS): Asking =>
+    asking({ deadlineMs: 10_000, ...options, store: store() })
 
   test('a customer: its limits, who said its plan, its denials and their reasons', async () => {
     const { limiter, get } = make()

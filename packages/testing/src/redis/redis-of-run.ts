@@ -6,8 +6,8 @@ import { freePort, isAnsweringRedis, startRedis, type RedisServer } from './serv
 /** Names a file. Each end of the Redis of the run is written to it: a line of JSON with `from`, `to` (ms since 1970) and `how`. */
 export const REDIS_ENDS_VARIABLE = 'TOLLGATE_REDIS_ENDS'
 
-/** So much of the log says why a server crashed. */
-const LOG_LINES = 80
+/** So much of the log says why a server crashed: where its report begins, and its end. */
+const [REPORT_LINES, LOG_LINES] = [30, 80]
 /** One that ends more often will not get better. */
 const MOST_ENDS = 5
 
@@ -59,8 +59,7 @@ export async function startRedisOfRun(
     ends += 1
     if (isStopped || ends > MOST_ENDS) return
     const from = Date.now()
-    const log = readFileSync(logfile, 'utf8').split('\n').slice(-LOG_LINES).join('\n')
-    say(`ended by ${how}, and starts again. The end of its log:\n${log}`)
+    say(`ended by ${how}, and starts again. The end of its log:\n${endOf(readFileSync(logfile, 'utf8'))}`)
     running = start()
     const note = (): void => noteEnd({ from, to: Date.now(), how })
     running.then(note, (error: Error) => {
@@ -68,6 +67,15 @@ export async function startRedisOfRun(
       note()
     })
   }
+}
+
+/** A report can be longer than the end, and a crash within it leaves it without its last line. */
+function endOf(log: string): string {
+  const lines = log.split('\n')
+  const report = lines.findLastIndex((line) => line.includes('REDIS BUG REPORT START'))
+  const end = Math.max(lines.length - LOG_LINES, 0)
+  const begin = report === -1 ? [] : lines.slice(report, Math.min(report + REPORT_LINES, end))
+  return [...begin, ...lines.slice(end)].join('\n')
 }
 
 /** @returns a function that ends the watch */
