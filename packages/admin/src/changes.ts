@@ -103,9 +103,9 @@ export function readChange(text: string): ChangeBody | Response {
     if (expected === undefined) return problem(400, `${name}: there is no such field.`)
     // Limits are `unlimited`, or a list of texts.
     const fits = name === 'limits' ? isLimits(value) : typeof value === expected
-    const isNo =
+    const wrong =
       name === 'limits' ? "write a list such as ['5000/min'], or 'unlimited'" : `it is no ${expected}`
-    if (!fits) return problem(400, `${name}: ${isNo}.`)
+    if (!fits) return problem(400, `${name}: ${wrong}.`)
   }
   const { kind, id, lifts, plan } = given as ChangeBody
   if (!Object.hasOwn(CHANGES, kind ?? '')) return problem(400, `kind: write ${CHANGE_KINDS.join(', ')}.`)

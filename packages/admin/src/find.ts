@@ -40,14 +40,49 @@ async function listOf(limiter: Limiter, of: Subject | string | undefined): Promi
 /** Each plan is a question to the store. */
 const MOST_PLANS = 20
 
+/** A plan, and what says that a customer has it: its last requests, its last denial, or what it has used. */
+export interface SeenPlan {
+  readonly plan: string
+  readonly planFrom: 'requests' | 'denial' | 'counts'
+}
+
+interface WithPlan {
+  readonly plan: string
+}
+
 /**
- * The plan on which a customer has used units, for one that nobody has seen lately. Limits of equal windows count together, so it is the plan
- * of which most limits are used.
+ * The plan of a customer by what its requests have left, where nobody says it. For tools beside an application.
  *
- * @param plans the names of those that there are
- * @returns undefined if nothing is used, or several plans fit
+ * @param seen.traffic what it did lately, of `limiter.traffic`
+ * @param seen.denials its denials, the latest first, of `limiter.denialLog`
+ * @param seen.plans   the names of all plans; empty if they are not known
+ * @returns undefined if there is nothing of it, or several plans fit
+ * @throws {StoreError} when the store does not answer
  */
-export async function findUsedPlan(
+export async function findSeenPlan(
+  limiter: Limiter,
+  subject: Subject,
+  {
+    traffic,
+    denials,
+    plans,
+  }: {
+    readonly traffic: WithPlan | undefined
+    readonly denials: readonly WithPlan[]
+    readonly plans: readonly string[]
+  },
+): Promise<SeenPlan | undefined> {
+  // Groups and limits of a customer's own have names, too, but are no plans.
+  const isPlan = ({ plan }: WithPlan): boolean => plan !== '' && (plans.length === 0 || plans.includes(plan))
+  if (traffic && isPlan(traffic)) return { plan: traffic.plan, planFrom: 'requests' }
+  const denied = denials.find(isPlan)
+  if (denied) return { plan: denied.plan, planFrom: 'denial' }
+  const plan = await usedPlan(limiter, subject, plans)
+  return plan === undefined ? undefined : { plan, planFrom: 'counts' }
+}
+
+/** Limits of equal windows count together, so it is the plan of which most limits are used; undefined if that are several. */
+async function usedPlan(
   limiter: Limiter,
   subject: Subject,
   plans: readonly string[],

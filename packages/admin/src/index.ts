@@ -5,7 +5,7 @@ import { Dashboard } from './dashboard.js'
 import { answerNode } from './node-bridge.js'
 import { behind, checkOptions, type MountedOptions } from './options.js'
 
-export { findRules, findUsedPlan } from './find.js'
+export { findRules, findSeenPlan, type SeenPlan } from './find.js'
 export type { Authorize, DashboardAction, DashboardOptions, MountedOptions, Operator } from './options.js'
 
 declare global {

@@ -149,7 +149,7 @@ const OTHERS = [
     'unsupportedBy',
   ],
   ...['billedSet', 'expectRemaining', 'warn', 'watchIdentity', 'atCaller', 'checkStore', 'needClock'],
-  ...['areIdsHashed', 'needOptions', 'isHiddenId', 'findRules', 'findUsedPlan', 'thrownText', 'within'],
+  ...['areIdsHashed', 'needOptions', 'isHiddenId', 'findRules', 'findSeenPlan', 'thrownText', 'within'],
 ]
 
 const clock = kit.testClock()

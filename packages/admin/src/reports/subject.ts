@@ -1,6 +1,6 @@
 import { subjectForIp, type Limiter, type Subject } from '@tollgate/core'
 import { internalsOf } from '@tollgate/core/adapter'
-import { findUsedPlan } from '../find.js'
+import { findSeenPlan } from '../find.js'
 import type { PlanAnswer, RuleAnswer, RulesAnswer, StateAnswer, SubjectAnswer } from '../answers.js'
 import { Shared } from '../shared.js'
 import { plansOf } from './plans.js'
@@ -19,8 +19,6 @@ export interface Asked {
 /** Denials and changes of a subject are read so often at most, in ms, for all who look at it. */
 const LOG_MS = 10_000
 const [MOST_DENIALS, MOST_REMEMBERED] = [100, 100]
-/** A limiter does not repeat a failed look-up for a second. */
-const PLANLESS_MS = 1500
 /** A report is shared for so long, in ms. */
 const REPORT_MS = 1000
 const [AT_ONCE, MOST_WAITING] = [4, 100]
@@ -44,22 +42,10 @@ export class SubjectReports {
   #running = 0
   readonly #logs = new Map<string, Shared<Logs>>()
 
-  /** Whose plan `planOf` could not say, and until when the limiter does not ask it again, by `performance.now()`. */
-  readonly #planless = new Map<string, number>()
-
   /** @param rules all that hold */
   constructor(limiter: Limiter, rules: Shared<RulesAnswer>) {
     this.#limiter = limiter
     this.#rules = rules
-    limiter.on('planError', (_, { id }) => {
-      if (this.#planless.size >= MOST_REMEMBERED) this.#planless.clear()
-      this.#planless.set(String(id), performance.now() + PLANLESS_MS)
-    })
-  }
-
-  /** Whether `planOf` has just failed, so that the limiter assumes a plan. */
-  #hasNoPlan({ id }: Subject): boolean {
-    return performance.now() < (this.#planless.get(String(id)) ?? 0)
   }
 
   /**
@@ -169,17 +155,10 @@ export class SubjectReports {
   /** Who knows best is asked first. */
   async #findPlan(given: Subject, { traffic, denials }: Pick<Logs, 'traffic' | 'denials'>): Promise<Found> {
     const told = await this.#limiter.inspect(given).catch(ifNobodyAnswers)
-    if (told && !told.isDefaultPlan && !this.#hasNoPlan(given))
-      return { plan: told.plan, planFrom: 'application' }
-    const names = plansOf(this.#limiter).map(({ name }) => name)
-    // Groups and limits of a customer's own have names, too, but are no plans.
-    const isPlan = ({ plan }: { readonly plan: string }): boolean =>
-      plan !== '' && (names.length === 0 || names.includes(plan))
-    if (traffic && isPlan(traffic)) return { plan: traffic.plan, planFrom: 'requests' }
-    const denied = denials.find(isPlan)
-    if (denied) return { plan: denied.plan, planFrom: 'denial' }
-    const plan = await findUsedPlan(this.#limiter, given, names)
-    return plan === undefined ? { planFrom: 'default' } : { plan, planFrom: 'counts' }
+    if (told && !told.isDefaultPlan) return { plan: told.plan, planFrom: 'application' }
+    const plans = plansOf(this.#limiter).map(({ name }) => name)
+    const seen = { traffic: traffic ?? undefined, denials, plans }
+    return (await findSeenPlan(this.#limiter, given, seen)) ?? { planFrom: 'default' }
   }
 }
 

@@ -1,4 +1,4 @@
-import { findUsedPlan } from '@tollgate/admin'
+import { findSeenPlan } from '@tollgate/admin'
 import type { Inspection, Subject } from '@tollgate/core'
 import type { Configuration } from './configuration.js'
 import type { Session } from './session.js'
@@ -53,20 +53,12 @@ async function askApplication(
   }
 }
 
-/** The plan that its requests of the last minute had, or the last one that was denied within a day, or else the one that it has used. */
+/** The plan by what its requests have left. */
 async function planOfRequests({ limiter, plans }: Session, subject: Subject): Promise<Found | undefined> {
-  const names = Object.keys(plans?.options.plans ?? {})
-  // Groups and limits of a customer's own have names, too, but are no plans.
-  const isPlan = ({ plan }: { readonly plan: string }): boolean =>
-    plan !== '' && (names.length === 0 || names.includes(plan))
   const { busiest } = await limiter.traffic({ of: subject, most: 1 })
-  const seen = busiest.find(isPlan)
-  if (seen) return { planFrom: 'requests', plan: seen.plan }
   const { denials } = await limiter.denialLog({ of: subject })
-  const denied = denials.find(isPlan)
-  if (denied) return { planFrom: 'denial', plan: denied.plan }
-  const used = await findUsedPlan(limiter, subject, names)
-  return used === undefined ? undefined : { planFrom: 'counts', plan: used }
+  const names = Object.keys(plans?.options.plans ?? {})
+  return findSeenPlan(limiter, subject, { traffic: busiest[0], denials, plans: names })
 }
 
 /** For what core refuses: `usageOf` for limits whose units come back one by one, and `inspect` for an id that is too long. */

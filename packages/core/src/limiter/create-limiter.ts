@@ -144,7 +144,10 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
 
   #forTraffic({ planOf }: LimiterOptions): Pick<TrafficNeeds, 'plans' | keyof Inspector> {
     return {
-      assumesPlan: () => planOf === undefined && this.#plans.names.length > 1,
+      confirm: async (subject) =>
+        planOf || this.#plans.names.length < 2
+          ? this.#plans.confirm(subject).catch(() => undefined)
+          : undefined,
       plans: () => this.#given,
       peek: async (subject) => this.#common.peek(subject, { onStoreFailure: 'throw' }),
       lookBehind: (subject) => this.#common.look([subject], true),

@@ -63,7 +63,7 @@ export class SeenLately {
     const latest = this.#parts.at(-1) as Window
     const ageMs = nowMs - latest.sinceMs
     if (ageMs < PART_MS) return latest
-    const next = new Window(ageMs < MINUTE_MS ? nowMs - (ageMs % PART_MS) : nowMs)
+    const next = new Window(nowMs - (ageMs % PART_MS))
     this.#parts = [...this.#parts.filter(({ sinceMs }) => sinceMs > nowMs - MINUTE_MS), next]
     return next
   }

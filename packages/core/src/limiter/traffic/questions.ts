@@ -41,8 +41,8 @@ export interface Inspector {
   readonly peek: (subject: Subject) => Promise<Decision>
   /** Where it stands behind the rule that blocks it. */
   readonly lookBehind: (subject: Subject) => Promise<Look>
-  /** Whether a subject that names no plan gets the default plan, although there are others. */
-  readonly assumesPlan: () => boolean
+  /** The subject with its plan; undefined if nobody says it, or `planOf` fails: then it gets the default one. */
+  readonly confirm: (subject: Subject) => Promise<Subject | undefined>
 }
 
 interface QuestionsOptions extends Inspector {
@@ -113,15 +113,17 @@ export class Questions {
 /** @throws whatever `peek` does */
 export async function inspect(
   subject: Subject,
-  { peek, lookBehind, assumesPlan }: Inspector,
+  { peek, lookBehind, confirm }: Inspector,
 ): Promise<Inspection> {
-  const peeked = await peek(subject)
+  const confirmed = await confirm(subject)
+  const asked = confirmed ?? subject
+  const peeked = await peek(asked)
   const { allowed, violated, retryAfterMs, reason, block } = peeked
   // A rule answers before the plan is looked up.
-  const seen = peeked.source === 'rule' ? await lookBehind(subject) : undefined
+  const seen = peeked.source === 'rule' ? await lookBehind(asked) : undefined
   const { plan, override } = seen?.decision ?? peeked
   const limits = seen?.limits.map(({ timeZone: _, ...limit }) => limit) ?? peeked.limits
-  const isDefaultPlan = subject.plan === undefined && assumesPlan() ? true : undefined
+  const isDefaultPlan = confirmed || subject.plan ? undefined : true
   return {
     ...{ plan, limits, allowed, violated, retryAfterMs },
     ...givenOf({ isDefaultPlan, reason, override, block }),

@@ -183,9 +183,12 @@ export class TrafficCalls {
       if (first <= untilMs && last >= fromMs && (!target || isOf(key, record.subject, target)))
         denials.push(record)
     })
-    const isFull = notes.length >= DENIALS.most
-    const from = Math.max(fromMs, nowMs - DENIALS.keptMs, isFull ? oldest : 0, this.#beganMs)
-    return { from: new Date(from), denials: denials.toSorted((a, b) => b.last.getTime() - a.last.getTime()) }
+    // A full log has lost what was before.
+    const kept = notes.length < DENIALS.most ? nowMs - DENIALS.keptMs : oldest
+    return {
+      from: new Date(Math.max(fromMs, kept, this.#beganMs)),
+      denials: denials.toSorted((a, b) => b.last.getTime() - a.last.getTime()),
+    }
   }
 
   /** @throws {ConfigError} */
@@ -210,9 +213,9 @@ export class TrafficCalls {
   /** @throws as `view` does */
   async ruleLog(given: RuleLogOptions = {}): Promise<readonly RuleRecord[]> {
     const { board, target } = this.#read(given, ['of'], "{ of: 'acme' }")
-    const { name } = this.#options
     await answered(this.#logging)
-    const notes = await answered(board.read(topicOf('rules', name), { ...RULES, sinceMs: 0 }))
+    const topic = topicOf('rules', this.#options.name)
+    const notes = await answered(board.read(topic, { ...RULES, sinceMs: 0 }))
     const written = notes.map(readRuleNote).filter((one) => one !== undefined)
     const isAsked = ({ what, record }: (typeof written)[number]): boolean =>
       !target || (record.kind !== 'scale' && isAbout(what, target))

@@ -60,6 +60,21 @@ test('where a subject stands, by the plan that only the application knows', asyn
   })
 })
 
+test('a plan that planOf cannot say is only the default one, also for who asks from outside', async () => {
+  let isDown = true
+  const planOf = (): string => {
+    if (isDown) throw new Error('no database')
+    return 'free'
+  }
+  const [app, script] = two({ planOf })
+  const seen: unknown[] = []
+  for (const state of [true, false]) {
+    isDown = state
+    for (const one of [app, script]) seen.push((await one.inspect('acme')).isDefaultPlan)
+  }
+  expect(seen).toEqual([true, true, undefined, undefined])
+})
+
 test('whether it is only the default plan, since requests can name another', async () => {
   const [app, script] = two({ planOf: undefined })
   for (const one of [app, script]) {
