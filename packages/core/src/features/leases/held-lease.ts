@@ -117,13 +117,17 @@ export class HeldLease {
     return left
   }
 
-  /** The answer to the last report. Returns false if it came after the lease's end, when all that was out had counted as used. */
-  confirm(outcome: Outcome): boolean {
+  /** Whether it had ended when the store decided this. Then all that was out had counted as used. */
+  isOver({ at }: Outcome): boolean {
+    return at >= this.endsAtUs
+  }
+
+  /** The answer to the last report. */
+  confirm(outcome: Outcome): void {
     const last = this.#reports.at(-1)
-    if (!last || outcome.at >= this.endsAtUs) return false
+    if (!last || this.isOver(outcome)) return
     last.outcome = outcome
     this.#returning = 0
-    return true
   }
 
   /**

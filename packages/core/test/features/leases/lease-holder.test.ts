@@ -1,3 +1,4 @@
+import type { LeaseChange } from '../../../src/features/leases/lease-reporter.js'
 import { held, hold, kinds, orderOf, outcome, serve } from './lease-bench.js'
 
 describe('a lease is asked for', () => {
@@ -209,4 +210,41 @@ test('a lease that the store does not know any more is not served', () => {
   holder.next(151)
   holder.answered(outcome(0, { isKnown: false }), 151, 152)
   expect(holder.serve(1, 153)).toBeUndefined()
+})
+
+describe('a lease that ends on the way hides whether the next one is known', () => {
+  /** Holds a lease that ends at 300 here and at 5 200 000 us at the store, and the next one, which ends at 450 and 5 350 000. */
+  const heldTwo = (): ReturnType<typeof held> => {
+    const all = held()
+    serve(all.holder, 60, 150)
+    all.holder.next(250)
+    all.holder.answered(outcome(100, {}, 5_150_000), 250, 251)
+    serve(all.holder, 10, 252)
+    return all
+  }
+  const sumOf = (told: readonly LeaseChange[], kind: string): number =>
+    told.reduce((sum, one) => sum + (one.kind === kind ? one.units : 0), 0)
+  const isHidden = outcome(0, { isKnown: false }, 5_250_000)
+
+  test('what went back of it is not lost', () => {
+    const { holder, told } = heldTwo()
+    expect(orderOf(holder.giveBack())?.reports).toMatchObject([{ id: 'id1' }, { id: 'id2', left: 0 }])
+    holder.answered(isHidden, 253, 299)
+    const [lost, returned] = [sumOf(told, 'lost'), sumOf(told, 'returned')]
+    expect(lost + returned).toBe(200 - 60 - 10)
+    expect(returned).toBeGreaterThanOrEqual(40 + 90)
+  })
+
+  test('what it keeps serves nobody until the next report, and is not lost', () => {
+    const { holder, told } = heldTwo()
+    const kept = orderOf(holder.next(253))?.reports[1]?.left ?? 0
+    expect(kept).toBeGreaterThan(0)
+    holder.answered(isHidden, 253, 299)
+    expect([holder.serve(1, 299), holder.isDue(320)]).toEqual([undefined, true])
+    const [lost, returned] = [sumOf(told, 'lost'), sumOf(told, 'returned')]
+    expect(orderOf(holder.giveBack())?.reports).toMatchObject([{ id: 'id2', left: 0 }])
+    holder.answered(outcome(0, {}, 5_270_000), 320, 321)
+    expect([sumOf(told, 'lost'), sumOf(told, 'returned')]).toEqual([lost, returned + kept])
+    expect(holder.isEmpty).toBe(true)
+  })
 })
