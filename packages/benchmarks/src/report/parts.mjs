@@ -191,7 +191,7 @@ has its own process, with one decision at a time in memory, and 64 on Redis. Red
     see: "The tables show how much of Node's CPU time it takes to count requests by subject.",
     means: means.traffic,
     method: `There are 10,000 subjects on one plan with a minute and a month. Each contender has its own process. Decisions are made one at a time in
-memory, and 1, 64 and 512 at a time on Redis. While somebody looks, a process writes its figures every second. A profile of the source code
+memory, and 1, 64 and 512 at a time on Redis. While somebody looks, a process writes its figures every two seconds. A profile of the source code
 with a sample each 200 µs says which share of the time was spent in the modules that count, merge and write figures, while Node was not
 idle. Garbage collection counts as time, but nobody can say for whom it is done.`,
   },

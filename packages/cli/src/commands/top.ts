@@ -19,8 +19,9 @@ interface Frame extends TrafficView {
   readonly nowMs: number
 }
 
-const EVERY_MS = 1000
-/** Processes learn within a second that somebody looks, and then put down their figures within another. */
+/** As often as processes put down their figures while somebody looks. */
+const EVERY_MS = 2000
+/** Processes learn within a second that somebody looks, and within another put down figures that are older than two. */
 const NEWS_MS = 2000
 /** Lines of a frame that are no rows. */
 const OTHER_LINES = 9

@@ -263,7 +263,7 @@ export interface Limiter<Plans extends string = string> extends Consumer<Plans> 
   /**
    * Who is busiest, who is denied most, and who is near a limit: what all processes have seen in the last minute. Under load, only a part
    * of the requests is counted, so figures are estimates, and each says by how much it can be wrong. Other processes write theirs every
-   * 10 s, and every second once somebody has asked.
+   * 10 s, and every two seconds once somebody has asked.
    *
    * @throws {ConfigError} for an option, or for a store that keeps no figures
    * @throws {StoreError} when the store does not answer within 2 s

@@ -11,7 +11,7 @@ const CELLS = {
   'redis 64': { store: 'redis', inFlight: 64 },
   'redis 512': { store: 'redis', inFlight: 512 },
 }
-/** Figures are put down every second while somebody looks, so that a cell has several of that. */
+/** Figures are put down every two seconds while somebody looks, so that a cell has several of that. */
 const CELL_MS = { quick: 1500, full: 2500 }
 
 export async function measure({ url, rounds, isQuick }) {

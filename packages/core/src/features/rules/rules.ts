@@ -71,7 +71,7 @@ export interface RulesHost {
 const AFTER_NAME = '^'
 /** Keys of entries that are no rules. While the first one holds, somebody looks. The others are questions. */
 const [WATCHED, QUESTION] = ['w', 'q']
-const WATCH_US = 6_000_000
+const WATCH_US = 30_000_000
 const QUESTION_US = 5_000_000
 
 /** What the keys of a limiter's entries in the list begin with. */
@@ -139,7 +139,7 @@ export class Rules implements RuleLookup, ListReader {
     return this.#list ? this.#list.nowUs() / 1000 : Date.now()
   }
 
-  /** Has all processes show their traffic every second, for some seconds. */
+  /** Has all processes show their traffic every two seconds, for half a minute. */
   watch(): void {
     const list = this.#list
     if (!list || this.#watchedUntil > list.nowUs() + WATCH_US / 2) return

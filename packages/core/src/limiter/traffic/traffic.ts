@@ -17,8 +17,8 @@ import { Sampler } from './sampler.js'
 const TICK_MS = 1000
 /** While nobody looks. */
 const PUT_EVERY_MS = 10_000
-/** A little less than a tick, so that none is left out. Who looks puts, too, and then the next tick does not. */
-const WATCHED_EVERY_MS = 900
+/** A little less than two ticks, so that none is left out. Who looks puts, too, and then the next tick does not. */
+const WATCHED_EVERY_MS = 1900
 /** Without requests for so long, there is nothing left to tell. */
 const IDLE_MS = 60_000
 const RETRY_AFTER_REFUSAL_MS = 60_000
@@ -50,7 +50,7 @@ export interface TrafficOptions {
 
 /**
  * What this process sees of its requests: the busiest subjects, the ones that are denied most, and the ones near a limit; and its denials,
- * for the log. It puts both on the board every 10 s, and every second while somebody looks.
+ * for the log. It puts both on the board every 10 s, and every two seconds while somebody looks.
  */
 export class Traffic {
   readonly #options: TrafficOptions

@@ -35,7 +35,7 @@ async function second(traffic: Traffic, looks: boolean): Promise<void> {
 }
 
 test.each([
-  ['somebody looks from another process', false, true, 20],
+  ['somebody looks from another process', false, true, 10],
   ['somebody looks from this process', true, true, 20],
   ['nobody looks', false, false, 2],
 ])('if %s', async (_, looks, isWatched, expected) => {
