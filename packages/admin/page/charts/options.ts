@@ -19,6 +19,7 @@ export interface Look {
   readonly to: number
 }
 
+const LEAST_FOR_A_LINE = 3
 const FONT = '12px text, system-ui, sans-serif'
 const DASHES = [[], [6, 4], [2, 3], [10, 3, 2, 3]]
 
@@ -73,7 +74,9 @@ function axes(kind: Kind, near: Element): uPlot.Axis[] {
 
 function seriesOf(kind: Kind, { label, tone }: Layer, nth: number, near: Element): uPlot.Series {
   const stroke = colourOf(tone, near)
-  const shared = { label, stroke, points: { show: false } }
+  // Fewer make no line yet.
+  const isDotted = (plot: uPlot): boolean => kind !== 'bars' && (plot.data[0]?.length ?? 0) < LEAST_FOR_A_LINE
+  const shared = { label, stroke, points: { show: isDotted, size: 6, width: 0, fill: stroke } }
   if (kind === 'lines') return { ...shared, width: 1.75, dash: DASHES[nth % DASHES.length] ?? [] }
   const fill = colourOf(kind === 'bars' ? tone : `${tone}-area`, near)
   if (kind === 'areas') return { ...shared, fill, width: 1.25 }

@@ -43,10 +43,10 @@ const COLUMNS: readonly Column<DenialAnswer>[] = [
     name: 'text',
     cell: ({ limit, reason }) => <bdi>{limit === undefined ? reasonText(reason) : shownText(limit)}</bdi>,
   },
-  { title: 'Cost', name: 'figure less', cell: ({ cost }) => numberText(cost) },
+  { title: 'Cost', name: 'figure', cell: ({ cost }) => numberText(cost) },
   {
     title: 'Used',
-    name: 'figure less',
+    name: 'figure',
     cell: ({ used, quota }) =>
       used === undefined || quota === undefined ? '–' : `${numberText(used)} of ${numberText(quota)}`,
   },
