@@ -60,9 +60,10 @@ function windowText(windowMs: number): string {
 }
 
 /** Such as `3,000 per minute` or `5 at once`. */
-export function limitText({ quota, windowMs, quotaUnit }: LimitAnswer): string {
+export function limitText({ quota, windowMs, quotaUnit, burst, overage }: LimitAnswer): string {
   if (quotaUnit === 'concurrent-requests') return `${numberText(quota)} at once`
-  return `${numberText(quota)} per ${windowText(windowMs)}`
+  const more = `${burst === undefined ? '' : `, bursts of ${numberText(burst)}`}${overage ? ', then overage' : ''}`
+  return `${numberText(quota)} per ${windowText(windowMs)}${more}`
 }
 
 function isToday(date: Date): boolean {

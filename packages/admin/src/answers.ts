@@ -38,6 +38,10 @@ export interface LimitAnswer {
   readonly quotaUnit?: 'concurrent-requests'
   /** Whether its windows begin and end, so that it can have top-ups. Left out if the plan is not known. */
   readonly hasWindows?: boolean
+  /** Units that can be taken at once, where that is not the quota. */
+  readonly burst?: number
+  /** Set if it lets pass, and counts what is beyond the quota. */
+  readonly overage?: true
 }
 
 /** `GET api/overview`, and each event of `GET api/live` (`data:` of event `overview`). */
@@ -159,6 +163,8 @@ export interface StateAnswer extends LimitAnswer {
   readonly resetMs: number
   readonly backAt: string | null
   readonly toppedUp?: number
+  /** Units of `used` that are on lease, reserved, or of requests that wait in line. */
+  readonly held?: number
   /** Set with overage. */
   readonly over?: number
 }

@@ -65,17 +65,35 @@ describe('check', () => {
     const { code, stdout } = await tollgate(['check'], { cwd: app.folder.cwd })
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `PLAN   LIMIT       ALLOWS           NOTES
-free   hour        5 per h          default plan
+      stdout: `PLAN   LIMIT       ALLOWS                  NOTES
+free   hour        5 per h                 default plan
        month       1,000 per month
-pro    month       100 per month
+pro    month       100 per month, overage
        concurrent  2 at a time
-off                                 blocked
-staff                               unlimited
+off                                        blocked
+staff                                      unlimited
 
 tollgate.config.mjs is right: 4 plans.
 `,
     })
+  })
+
+  test('prints bursts and overage, and the only limit of all', async () => {
+    const limits =
+      "['50/s burst 100', '9/min', { quota: 5e6, window: 'month', overage: true }, { quota: 7, window: 'h', mode: 'observe' }]"
+    const check = async (text: string): Promise<readonly string[]> => {
+      writeFileSync(join(app.elsewhere.cwd, 'full.mjs'), text)
+      const { stdout } = await tollgate(['check', 'full.mjs'], { cwd: app.elsewhere.cwd })
+      return stdout.split('\n').slice(1, -3)
+    }
+    expect(await check(`export default { plans: { pro: ${limits} } }`)).toEqual([
+      'pro   second  50 per s, burst 100           default plan',
+      '      minute  9 per min',
+      '      month   5,000,000 per month, overage',
+    ])
+    expect(await check('export default { limit: "5/min" }')).toEqual([
+      'default  minute  5 per min  default plan',
+    ])
   })
 
   test.each([

@@ -45,6 +45,17 @@ describe('show', () => {
     expect(usage[0]?.running).toMatchObject({ used: 120, over: 20 })
   })
 
+  test('has units that are held', async () => {
+    await app.limiter.consume(acme)
+    await app.limiter.reserve(acme, { cost: 2, for: '10min' })
+    const { stdout } = await app.run('show', 'acme')
+    expect(stdout).toMatch(/^LIMIT +QUOTA +USED +HELD +LEFT +MORE IN$/m)
+    expect(stdout).toMatch(/^hour +5 per h +3 +60% +2 +2 +/m)
+    expect(stdout).toMatch(/^month +1,000 per month +3 +0% +2 +997 +/m)
+    expect(stdout).toMatch(/^Held: units of USED that no request has used yet/m)
+    expect((await app.json('show', 'acme')).limits).toMatchObject([{ held: 2 }, { held: 2 }])
+  })
+
   test('has the limits of a customer that a rule blocks, as an override makes them', async () => {
     for (let i = 0; i < 3; i += 1) await app.limiter.consume(acme)
     await app.limiter.override('acme', { factor: 2, for: '1h' })

@@ -11,11 +11,11 @@ import { root } from './docs-pages.ts'
 import { PUBLISHED } from './published.ts'
 
 const FORMATS = ['esm', 'cjs'] as const
-const MOST_BYTES = 633_000
+const MOST_BYTES = 634_000
 /** For the kit for tests, which no application loads. */
 const MOST_BYTES_KIT = 12_000
 /** For browsers, before an application's bundler makes it smaller. */
-const MOST_BYTES_BROWSER = 371_000
+const MOST_BYTES_BROWSER = 372_000
 
 /** What a page might do: an odd id with a secret, a limit of requests in flight, a wait in line, a mistake, a warning. */
 const USE = `
@@ -85,7 +85,7 @@ describe.each(FORMATS)('core in %s', (format) => {
   const files = filesOf('core', format, '.js').filter((file) => !file.endsWith('browser.js'))
   const code = files.map((file) => readFileSync(file, 'utf8')).join('\n')
 
-  test('is a file for each face and one that they share, of at most 633 kB, and 12 kB for tests', () => {
+  test('is a file for each face and one that they share, of at most 634 kB, and 12 kB for tests', () => {
     expect(files.map((file) => file.split(/[/\\]/).at(-1)).sort()).toEqual([
       ...['adapter.js', 'index.js', 'shared.js', 'store.js', 'testing.js'],
     ])
@@ -163,7 +163,7 @@ describe('core for browsers', () => {
   const file = core('esm', 'browser')
   const code = readFileSync(file, 'utf8')
 
-  test('is one file of at most 371 kB, of ESM alone', () => {
+  test('is one file of at most 372 kB, of ESM alone', () => {
     expect(statSync(file).size).toBeLessThanOrEqual(MOST_BYTES_BROWSER)
     expect(filesOf('core', 'cjs', '.js').filter((one) => one.endsWith('browser.js'))).toEqual([])
   })

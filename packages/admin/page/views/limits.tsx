@@ -44,11 +44,12 @@ function LimitBones(): VNode {
 }
 
 function factsOf(limit: StateAnswer): readonly string[] {
-  const { quota, toppedUp = 0, over = 0 } = limit
+  const { quota, toppedUp = 0, held = 0, over = 0 } = limit
   const whole = wholeOf(limit)
   return [
     ...(whole > quota ? [`burst of ${numberText(whole)}`] : []),
     ...(toppedUp > 0 ? [`${numberText(toppedUp)} topped up`] : []),
+    ...(held > 0 ? [`${numberText(held)} of them held`] : []),
     ...(over > 0 ? [`${numberText(over)} over the quota`] : []),
   ]
 }

@@ -3,7 +3,7 @@ import { internalsOf } from '@tollgate/core/adapter'
 import { CommandError, EXIT } from '../errors.js'
 import { safeText } from '../output/safe-text.js'
 import type { Cell } from '../output/table.js'
-import { counted, quotaInWords } from '../output/words.js'
+import { counted, numberInWords, quotaInWords } from '../output/words.js'
 import { DEFAULT_FILES, inMemory, loadPlansFile } from '../session/plans-file.js'
 import type { SharedFlags } from '../session/configuration.js'
 import { addCommand, withJson, type Shell } from './command.js'
@@ -12,6 +12,8 @@ interface PlanLimit {
   readonly name: string
   readonly quota: number
   readonly windowMs: number
+  readonly burst?: number
+  readonly overage?: true
 }
 
 /** A plan as it was understood. */
@@ -63,22 +65,21 @@ export function addCheck(shell: Shell): void {
   withJson(command)
 }
 
-/** Looks at a customer of each plan that has used nothing, so each limit is shown as it counts. */
-async function checked(limiter: Limiter, options: LimiterOptions): Promise<readonly CheckedPlan[]> {
-  const { plans, limit, defaultPlan } = options
+function checked(limiter: Limiter, { plans, limit }: LimiterOptions): readonly CheckedPlan[] {
   const inputs = Object.entries<unknown>(plans ?? { default: limit })
-  const { look } = internalsOf(limiter)
-  return Promise.all(
-    inputs.map(async ([plan, input]) => {
-      const { limits } = await look(limiter, [{ id: 'check', plan }])
-      return {
-        plan,
-        isDefault: plan === defaultPlan || inputs.length === 1,
-        limits: limits.map(({ name, quota, windowMs }) => ({ name, quota, windowMs })),
-        notes: notesOf(input, limits.length === 0),
-      }
-    }),
-  )
+  const known = internalsOf(limiter).plans() ?? []
+  return inputs.map(([plan, input]) => {
+    const { isDefault = false, limits = [] } = known.find(({ name }) => name === plan) ?? {}
+    return {
+      ...{ plan, isDefault: isDefault || inputs.length === 1 },
+      limits: limits.map(({ name, quota, windowMs, burst, overage }) => ({
+        ...{ name, quota, windowMs },
+        ...(burst !== undefined && { burst }),
+        ...(overage && { overage }),
+      })),
+      notes: notesOf(input, limits.length === 0),
+    }
+  })
 }
 
 function notesOf(input: unknown, isEmpty: boolean): readonly string[] {
@@ -98,7 +99,15 @@ function rowsOf({ plan, isDefault, limits, notes }: CheckedPlan): readonly (read
   return limits.map((limit, i): readonly Cell[] => [
     i === 0 ? name : '',
     safeText(limit.name),
-    quotaInWords(limit.quota, limit.windowMs),
+    allowed(limit),
     i === 0 ? all : '',
   ])
+}
+
+function allowed({ quota, windowMs, burst, overage }: PlanLimit): string {
+  const more = [
+    ...(burst === undefined ? [] : [`burst ${numberInWords(burst)}`]),
+    ...(overage ? ['overage'] : []),
+  ]
+  return [quotaInWords(quota, windowMs), ...more].join(', ')
 }

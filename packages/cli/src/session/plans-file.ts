@@ -113,7 +113,7 @@ async function trial({ shown, options }: KnownPlans): Promise<void> {
 export async function inMemory<T>(
   options: LimiterOptions,
   nowMs: number,
-  work: (limiter: Limiter) => Promise<T>,
+  work: (limiter: Limiter) => T | Promise<T>,
 ): Promise<T> {
   const limiter = createLimiter({ ...options, store: memoryStore({ now: () => nowMs }), warnings: false })
   try {

@@ -2,7 +2,7 @@ import { type MaybePromise } from '../base/promises.js'
 import type { LimitSet } from '../plans/limit/limit-set.js'
 import { type Request, type Verdict, errorIn } from '../requests/request.js'
 import type { Decision, LimitState } from './decision/decision.js'
-import { toLimitStatesOfAll } from './decision/limit-states.js'
+import { toLimitStates, toLimitStatesOfAll } from './decision/limit-states.js'
 
 /** Where a subject stands, for people. */
 export interface Look {
@@ -15,9 +15,15 @@ export interface Look {
   readonly override?: { readonly until: Date | undefined }
 }
 
-export interface SeenLimit extends LimitState {
+export interface SeenLimit extends HeldLimit {
   /** Set for a limit by the calendar. */
   readonly timeZone: string | undefined
+}
+
+/** A limit, and what of it is taken in advance. */
+export interface HeldLimit extends LimitState {
+  /** Units of `used` that no request has used yet: on lease, reserved, or of requests that wait in line. Set if there are any. */
+  readonly held?: number
 }
 
 /** What is needed to look. */
@@ -36,7 +42,7 @@ export async function look(request: Request, host: LookHost): Promise<Omit<Look,
   const decision = host.decide(request, verdicts)
   const shown = decision.block ? withoutBlocks(request) : request
   const shownVerdicts = shown === request ? verdicts : await askAll(shown, host)
-  const states = toLimitStatesOfAll(shown, shownVerdicts)
+  const states = toLimitStatesOfAll(shown, shownVerdicts, toHeldLimits)
   // A subject with a billing day has a time zone of its own, which its set knows.
   const timeZones = shown.parts.flatMap(({ limits, set }) =>
     limits.flatMap(({ observes }, i) => (observes ? [] : [set.limits[i]?.timeZone])),
@@ -46,6 +52,15 @@ export async function look(request: Request, host: LookHost): Promise<Omit<Look,
     limits: states.map((state, i) => ({ ...state, timeZone: timeZones[i] })),
     atMs: Math.floor((shownVerdicts[0]?.outcome?.at ?? Date.now() * 1000) / 1000),
   }
+}
+
+function toHeldLimits(verdict: Verdict): readonly HeldLimit[] {
+  const { outcome, step } = verdict
+  const denying = outcome?.limits.filter((_, i) => !step.limits[i]?.observes)
+  return toLimitStates(verdict).map((state, i) => {
+    const held = denying?.[i]?.leased
+    return held ? { ...state, held } : state
+  })
 }
 
 async function askAll(request: Request, { peek }: LookHost): Promise<readonly Verdict[]> {

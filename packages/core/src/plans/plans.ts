@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from '../base/platform.js'
 import { pathIn } from '../base/show.js'
 import { meansNoLimit } from './limit/meant-limit.js'
 import { isDenying } from './limit/overage-limit.js'
-import type { Limit, LimitDefaults, LimitInput } from './limit/limit.js'
+import { burstOf, type Limit, type LimitDefaults, type LimitInput } from './limit/limit.js'
 import { OWN_LIMITS } from './own-limits.js'
 import { compilePlan, type Plan, type PlanInput } from './plan.js'
 
@@ -221,14 +221,24 @@ interface KnownLimit {
   readonly windowMs: number
   /** Whether its windows begin and end, so that it can have top-ups. */
   readonly hasWindows: boolean
+  /** Units that can be taken at once, where that is not the quota. */
+  readonly burst?: number
+  /** Set if it lets pass, and counts what is beyond the quota. */
+  readonly overage?: true
 }
 
 /** The plans, in the order they were given. */
 export function knownPlans({ byName, fallback, hasDefault }: Plans): readonly KnownPlan[] {
-  const known = ({ name, quota, windowMs, compiled: { algorithm } }: Limit): KnownLimit => ({
-    ...{ name, quota, windowMs, hasWindows: !!implementations[algorithm].over },
-    ...(windowMs === 0 && { quotaUnit: 'concurrent-requests' }),
-  })
+  const known = (limit: Limit): KnownLimit => {
+    const { name, quota, windowMs, overage, compiled } = limit
+    const burst = burstOf(limit)
+    return {
+      ...{ name, quota, windowMs, hasWindows: !!implementations[compiled.algorithm].over },
+      ...(windowMs === 0 && { quotaUnit: 'concurrent-requests' }),
+      ...(burst !== undefined && burst !== quota && { burst }),
+      ...(overage && { overage }),
+    }
+  }
   return [...byName.values()].map((plan) => ({
     name: plan.name,
     isDefault: hasDefault && plan === fallback,

@@ -43,6 +43,19 @@ const thrown = (act: () => unknown): Error => {
 describe('what a reference says', () => {
   const references = denialReferences({ secret: SECRET })
 
+  test('of several limits that deny, the one that is back last, also of a copy and of a cost that never fits', async () => {
+    const denial = await denialOf({ plans: { free: ['2/min', '2/h', '9/d'] } }, { id: 'acme', plan: 'free' })
+    expect(denial.violated).toEqual(['minute', 'hour'])
+    expect(references.open(references.of(denial))).toMatchObject({ limit: 'hour', quota: 2 })
+    expect(references.open(references.of({ ...denial }))).toMatchObject({ limit: 'minute' })
+    const never = await denialOf(
+      { plans: { free: ['3/h', '9/d', '3/min'] } },
+      { id: 'acme', plan: 'free' },
+      4,
+    )
+    expect(references.open(references.of(never))).toMatchObject({ limit: never.violated[0], fitsAt: null })
+  })
+
   test('who was denied by which limit, with which cost, when, and until when', async () => {
     const before = Date.now()
     const denial = await denialOf({ plans: { free: '3/min', pro: '9/min' } }, { id: 'acme', plan: 'free' }, 2)

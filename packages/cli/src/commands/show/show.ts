@@ -21,7 +21,7 @@ export function addShow(shell: Shell): void {
       usage: 'show <id>',
       summary: 'what a customer has used, what is left, and what rules hold for it',
       about:
-        'Shows each limit of a customer: its quota, what is used and left, when more is back, its top-ups, its requests in flight, and the rules for it. It takes no units.',
+        'Shows each limit of a customer: its quota, what is used and left, when more is back, its top-ups, its requests in flight and in line, and the rules for it. It takes no units.',
       examples: [
         ['show acme', 'on the plan that the application says: one of its processes is asked'],
         ['show acme --plan pro', 'on this plan, if the application names the plan with each request'],
@@ -84,7 +84,7 @@ function print(out: Output, id: string, seen: Seen): void {
   if (limits.length === 0) {
     if (decision.reason !== 'blocked') out.line('Its plan has no limits.')
   } else {
-    out.table(LIMIT_COLUMNS, limits.map(cellsOf))
+    printLimits(out, limits)
   }
   // What is billed by the window. For others, the table above says the same.
   const billed = usage.filter(
@@ -107,6 +107,14 @@ function print(out: Output, id: string, seen: Seen): void {
   )
 }
 
+function printLimits(out: Output, limits: readonly Limit[]): void {
+  out.table(LIMIT_COLUMNS, limits.map(cellsOf))
+  if (limits.some(({ held }) => held !== undefined)) out.say(HELD)
+}
+
+const HELD =
+  'Held: units of USED that no request has used yet: on lease, reserved, or of requests that wait in line.'
+
 const SEEN: { readonly [From in PlanFrom]?: string } = {
   requests: ', as its last requests were',
   denial: ', as its last denial was',
@@ -125,6 +133,7 @@ const LIMIT_COLUMNS = [
   { title: 'QUOTA', align: 'right' },
   { title: 'USED', align: 'right' },
   { title: '', align: 'right' },
+  { title: 'HELD', align: 'right' },
   { title: 'LEFT', align: 'right' },
   { title: 'TOPPED UP', align: 'right' },
   { title: 'OVER', align: 'right' },
@@ -132,7 +141,7 @@ const LIMIT_COLUMNS = [
 ] as const
 
 function cellsOf(limit: Limit): readonly Cell[] {
-  const { name, quota, quotaUnit, windowMs, used, remaining, resetMs, over, toppedUp } = limit
+  const { name, quota, quotaUnit, windowMs, used, remaining, resetMs, over, toppedUp, held } = limit
   const share = used / Math.max(quota, used + remaining - (toppedUp ?? 0), 1)
   const isUsedUp = remaining === 0 && over === undefined
   const style = isUsedUp ? 'bad' : share >= 0.8 ? 'odd' : 'good'
@@ -142,6 +151,7 @@ function cellsOf(limit: Limit): readonly Cell[] {
     quotaInWords(quota, windowMs),
     quotaUnit === undefined ? numberInWords(used) : `${numberInWords(used)} in flight`,
     { text: `${Math.floor(share * 100)}%`, style },
+    held === undefined ? '' : numberInWords(held),
     isUsedUp ? { text: left, style } : left,
     toppedUp === undefined ? '' : numberInWords(toppedUp),
     over === undefined ? '' : over > 0 ? { text: numberInWords(over), style: 'odd' } : '0',

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { atCaller, show, TollgateError } from '../../base/errors.js'
 import { needOptions, needSecret } from '../../base/options.js'
 import type { Decision, DenialReason } from '../../limiter/decision/decision.js'
+import { lastBack } from '../../limiter/decision/denial.js'
 import { needDecision } from './needed-decision.js'
 import { packDenial, unpackDenial, type DeniedFacts } from './denied-facts.js'
 
@@ -108,8 +109,8 @@ class SealedReferences implements DenialReferences {
       throw new TollgateError('ERR_TOLLGATE_REFERENCE', 'decision: it was allowed, so it has no reference')
     const now = Date.now()
     const second = Math.floor(now / 1000)
-    const { subject, plan, cost, violated, reason, source, override, limits, retryAfterMs } = decision
-    const [limit] = violated
+    const { subject, plan, cost, reason, source, override, limits, retryAfterMs } = decision
+    const limit = lastBack(decision)
     const { quota, windowMs } = limits.find(({ name }) => name === limit) ?? {}
     // Two limiters, scopes or own limits can have limits of one name. One that differs in nothing else fits at another time.
     const fits = retryAfterMs === null ? null : Math.round((now + retryAfterMs) / 1000)

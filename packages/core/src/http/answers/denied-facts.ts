@@ -1,4 +1,5 @@
 import type { Decision, DecisionSource, DenialReason } from '../../limiter/decision/decision.js'
+import { lastBack } from '../../limiter/decision/denial.js'
 
 /** What is said of a denial in few bytes. */
 export interface DeniedFacts {
@@ -12,7 +13,7 @@ export interface DeniedFacts {
   /** Whom the request counted against. A long id is cut off, and ends with `…`; so are plan and limit. */
   readonly subject: string
   readonly plan: string
-  /** The limit that denied: the first, if there were several. Left out if it was none. */
+  /** The limit that denied: of several, the one that is back last. Left out if it was none. */
   readonly limit?: string
   /** Units that the request asked for, that were used, and the quota. The last two are left out where they were not known. */
   readonly cost: number
@@ -57,10 +58,10 @@ const MOST_NAME = 24
  * plan, subject.
  */
 export function packDenial(decision: Decision, nowMs: number, mostBytes: number): Uint8Array {
-  const { reason = 'quota-exceeded', source, override, cost, violated, plan, retryAfterMs } = decision
+  const { reason = 'quota-exceeded', source, override, cost, plan, retryAfterMs } = decision
   // A decision that was made by hand need not say whose it is.
   const { id = '' } = (decision.subject ?? {}) as Partial<Decision['subject']>
-  const [limit = ''] = violated
+  const limit = lastBack(decision) ?? ''
   const state = [...decision.limits, ...(decision.localLimits ?? [])].find(({ name }) => name === limit)
   const time = Buffer.alloc(TIME_BYTES)
   time.writeUIntBE(nowMs, 0, TIME_BYTES)

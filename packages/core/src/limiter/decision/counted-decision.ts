@@ -71,7 +71,9 @@ export class CountedDecision implements Decision {
       this.source = 'store'
       if (!isAllowed) this.reason = toReason('store', outcome, this.retryAfterMs)
     } else {
-      this.limits = denial ? toLimitStates(denial) : toLimitStatesOfAll(request, origin.verdicts)
+      this.limits = denial
+        ? toLimitStates(denial)
+        : toLimitStatesOfAll(request, origin.verdicts, toLimitStates)
       this.violated = denial?.outcome ? violatedNames(denial.outcome, limitsIn(denial)) : NONE
       this.retryAfterMs = denial ? toRetryAfterMs(denial.outcome) : 0
       this.source = (denial ?? findWeakest(origin.verdicts)).source

@@ -7,7 +7,7 @@ import type { Decision, LimitState } from './decision.js'
 import { limitsByPart } from '../../stores/outcome-check.js'
 
 /** A limit that denied a request, with everything that the text of the denial needs. */
-export interface DenyingLimit extends Pick<Limit, 'quota' | 'windowMs' | 'capacity'> {
+export interface DenyingLimit extends Pick<Limit, 'name' | 'quota' | 'windowMs' | 'capacity'> {
   /** Set if the windows of the limit follow the calendar. */
   readonly timeZone: string | undefined
   /** As in Part. */
@@ -45,19 +45,29 @@ export function findDenial(decision: Decision): Denial {
   return { limits: denying, atMs: Math.floor(at / 1000), isOfShare: (verdict.share ?? 1) < 1 }
 }
 
+/** The name of the limit that keeps a request waiting: of several that denied it, the one that is back last. */
+export function lastBack(decision: Decision): string | undefined {
+  const { violated } = decision
+  if (violated.length < 2) return violated[0]
+  const [first, ...rest] = findDenial(decision).limits
+  const waitOf = ({ waitMs }: DenyingLimit): number => waitMs ?? Infinity
+  return rest.reduce((last, one) => (last && waitOf(one) <= waitOf(last) ? last : one), first)?.name
+}
+
 function denyingLimit(
-  { quota, windowMs, capacity }: Limit,
+  { name, quota, windowMs, capacity }: Limit,
   { planName, place }: Part,
   when: Pick<DenyingLimit, 'timeZone' | 'waitMs'>,
 ): DenyingLimit {
-  return { quota, windowMs, capacity, planName, place, ...when }
+  return { name, quota, windowMs, capacity, planName, place, ...when }
 }
 
 function limitsOfCopy({ limits, violated, retryAfterMs: waitMs }: Decision): DenyingLimit[] {
   return limits
     .filter(({ name }) => violated.includes(name))
-    .map(({ quota, windowMs, used, remaining }: LimitState) => {
+    .map(({ name, quota, windowMs, used, remaining }: LimitState) => {
       const capacity = used + remaining
-      return { quota, windowMs, capacity, timeZone: undefined, planName: undefined, place: undefined, waitMs }
+      const unknown = { timeZone: undefined, planName: undefined, place: undefined }
+      return { name, quota, windowMs, capacity, ...unknown, waitMs }
     })
 }

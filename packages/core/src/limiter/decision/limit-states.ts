@@ -136,11 +136,15 @@ function known<T>({ outcome }: Verdict, ofEach: readonly T[]): readonly T[] {
 }
 
 /** Limits of all steps, in the order of the request's parts. */
-export function toLimitStatesOfAll({ parts }: Request, verdicts: readonly Verdict[]): readonly LimitState[] {
-  if (verdicts.length === 1) return toLimitStates(verdicts[0] as Verdict)
-  const ofPart = new Map<Part, readonly LimitState[]>()
+export function toLimitStatesOfAll<State extends LimitState>(
+  { parts }: Request,
+  verdicts: readonly Verdict[],
+  statesOf: (verdict: Verdict) => readonly State[],
+): readonly State[] {
+  if (verdicts.length === 1) return statesOf(verdicts[0] as Verdict)
+  const ofPart = new Map<Part, readonly State[]>()
   for (const verdict of verdicts) {
-    for (const [part, own] of limitsByPart(verdict.step.parts, toLimitStates(verdict))) {
+    for (const [part, own] of limitsByPart(verdict.step.parts, statesOf(verdict))) {
       // If there are several verdicts on a part, the first is the latest.
       if (!ofPart.has(part)) ofPart.set(part, own)
     }

@@ -3,6 +3,7 @@ import { givenOf } from '../../base/options.js'
 import type { Target } from '../../features/rules/rule-options.js'
 import type { Note } from '../../stores/board.js'
 import type { Decision, DecisionSource, DenialReason } from '../decision/decision.js'
+import { lastBack } from '../decision/denial.js'
 import type { EventContext } from '../report/events.js'
 import { wholeOf } from './figures.js'
 
@@ -22,7 +23,7 @@ export interface DenialRecord {
   /** The subject's id; with `hashIds` or if it cannot be shown, its key. */
   readonly subject: string
   readonly plan: string
-  /** The limit that denied: the first, if there were several. Left out if it was none. */
+  /** The limit that denied: of several, the one that is back last. Left out if it was none. */
   readonly limit?: string
   readonly reason: DenialReason
   /** What made the latest of the decisions. */
@@ -155,8 +156,8 @@ export function isTime(ms: unknown): ms is number {
 }
 
 function factsOf(decision: Decision): Omit<DenialRecord, 'subject' | 'first' | 'last' | 'count' | 'route'> {
-  const { plan, reason = 'quota-exceeded', source, cost, violated, retryAfterMs, override } = decision
-  const [limit] = violated
+  const { plan, reason = 'quota-exceeded', source, cost, retryAfterMs, override } = decision
+  const limit = lastBack(decision)
   const state = [...decision.limits, ...(decision.localLimits ?? [])].find(({ name }) => name === limit)
   const waitMs = retryAfterMs === null ? null : Math.ceil(retryAfterMs)
   return {

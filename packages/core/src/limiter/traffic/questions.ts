@@ -7,16 +7,18 @@ import type { Rules } from '../../features/rules/rules.js'
 import type { Subject } from '../../plans/subject.js'
 import { needSubject } from '../../requests/subject/subject.js'
 import type { Board, NoteTerms } from '../../stores/board.js'
-import type { Decision, LimitState } from '../decision/decision.js'
-import type { Look } from '../look.js'
+import type { Decision } from '../decision/decision.js'
+import type { HeldLimit, Look } from '../look.js'
 import { answered, topicOf } from './board-access.js'
 import { readLeft } from './given-plans.js'
 
 /** Where a subject stands, as a process says that knows its plan. */
 export interface Inspection extends Pick<
   Decision,
-  'plan' | 'limits' | 'violated' | 'retryAfterMs' | 'reason' | 'override' | 'allowed'
+  'plan' | 'violated' | 'retryAfterMs' | 'reason' | 'override' | 'allowed'
 > {
+  /** All its limits. */
+  readonly limits: readonly HeldLimit[]
   /** Set if it is the default plan because nobody named one: there is no `planOf`. Requests can name another. */
   readonly isDefaultPlan?: true
   /** The block that denies all its requests now. */
@@ -39,7 +41,7 @@ const FORMAT = 1
 /** What makes an inspection. */
 export interface Inspector {
   readonly peek: (subject: Subject) => Promise<Decision>
-  /** Where it stands behind the rule that blocks it. */
+  /** Where it stands, also behind a rule that blocks it. */
   readonly lookBehind: (subject: Subject) => Promise<Look>
   /** The subject with its plan; undefined if nobody says it, or `planOf` fails: then it gets the default one. */
   readonly confirm: (subject: Subject) => Promise<Subject | undefined>
@@ -119,10 +121,10 @@ export async function inspect(
   const asked = confirmed ?? subject
   const peeked = await peek(asked)
   const { allowed, violated, retryAfterMs, reason, block } = peeked
-  // A rule answers before the plan is looked up.
-  const seen = peeked.source === 'rule' ? await lookBehind(asked) : undefined
-  const { plan, override } = seen?.decision ?? peeked
-  const limits = seen?.limits.map(({ timeZone: _, ...limit }) => limit) ?? peeked.limits
+  // A rule answers before the plan is looked up, and a denial tells only limits that deny.
+  const seen = await lookBehind(asked)
+  const { plan, override } = seen.decision
+  const limits = seen.limits.map(({ timeZone: _, ...limit }) => limit)
   const isDefaultPlan = confirmed || subject.plan ? undefined : true
   return {
     ...{ plan, limits, allowed, violated, retryAfterMs },
@@ -152,9 +154,9 @@ function readAnswer(text: string): Inspection {
 }
 
 function isInspection({ plan, limits, allowed, violated, retryAfterMs, block }: Inspection): boolean {
-  const isLimit = ({ name, ...numbers }: LimitState): boolean => {
-    const { quota, windowMs, used, remaining, resetMs, over = 0, toppedUp = 0 } = numbers
-    const all = [quota, windowMs, used, remaining, resetMs, over, toppedUp]
+  const isLimit = ({ name, ...numbers }: HeldLimit): boolean => {
+    const { quota, windowMs, used, remaining, resetMs, over = 0, toppedUp = 0, held = 0 } = numbers
+    const all = [quota, windowMs, used, remaining, resetMs, over, toppedUp, held]
     return typeof name === 'string' && all.every((number) => typeof number === 'number')
   }
   return (

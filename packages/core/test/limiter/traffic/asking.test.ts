@@ -60,6 +60,38 @@ test('where a subject stands, by the plan that only the application knows', asyn
   })
 })
 
+test('which of its units are held: in line, reserved or on lease', async () => {
+  const day = { quota: 1000, window: '1d', algorithm: 'fixed-window' }
+  const plans = {
+    line: { limits: ['30/min burst 1', day], wait: { maxDelay: '1min' } },
+    reserves: { limits: day },
+    leases: { limits: { ...day, quota: 100_000 }, lease: true },
+  }
+  const [app, script] = two({ plans, planOf: ({ id }: { id: string }) => id, defaultPlan: 'line' })
+  const heldBy = async (id: string): Promise<unknown> =>
+    (await script.inspect(id)).limits.map(({ name, used, held }) => [name, used, held])
+  const waiting = Array.from({ length: 6 }, () => app.consume('line'))
+  await eventually(() => app.stats().waiting.now === 5)
+  const [, [name, , held] = []] = (await heldBy('line')) as [string, number, number][]
+  expect(name).toBe('day')
+  expect(held).toBeGreaterThan(0)
+  expect(held).toBeLessThanOrEqual(5)
+  const reservation = await app.reserve('reserves', { cost: 30, for: '10min' })
+  expect(await heldBy('reserves')).toEqual([['day', 30, 30]])
+  await reservation.commit(12)
+  expect(await heldBy('reserves')).toEqual([['day', 12, undefined]])
+  await eventually(async () => {
+    await Promise.all(Array.from({ length: 30 }, () => app.consume('leases')))
+    const [state] = (await app.inspect('leases')).limits
+    return (state?.held ?? 0) > 0 && (state?.used ?? 0) >= (state?.held ?? 0)
+  })
+  expect((await Promise.all(waiting)).every(({ allowed }) => allowed)).toBe(true)
+  expect(await heldBy('line')).toEqual([
+    ['minute', expect.any(Number), undefined],
+    ['day', 6, undefined],
+  ])
+})
+
 test('a plan that planOf cannot say is only the default one, also for who asks from outside', async () => {
   let isDown = true
   const planOf = (): string => {

@@ -77,6 +77,15 @@ describe.each(STORES)('%s', (_, newStore) => {
     expect((await limiter.denialLog()).denials).toMatchObject([{ subject: 'acme', quota: 40 }])
   })
 
+  test('of several limits that deny, the one is named that is back last', async () => {
+    const limiter = make(newStore(), { plans: { free: ['4/min', '4/h', '9/d'] } })
+    await limiter.consume({ id: 'acme', plan: 'free' }, { cost: 4 })
+    expect(await limiter.consume({ id: 'acme', plan: 'free' })).toMatchObject({
+      violated: ['minute', 'hour'],
+    })
+    expect((await limiter.denialLog()).denials).toMatchObject([{ limit: 'hour', waitMs: 60 * MINUTE }])
+  })
+
   test('denials of a minute are one record, and of longer ones if they go on', async () => {
     const store = newStore()
     const limiter = make(store)
