@@ -279,6 +279,8 @@ export interface Packing<State, Params> {
   pack(state: State, numbers: Float64Array, at: number): boolean
   /** As `quick` of the implementation, on the numbers from `at` on. */
   quick?(numbers: Float64Array, at: number, request: QuickRequest, params: Params): LimitAnswer | undefined
+  /** Whether `quick` reads only parameters that never change. */
+  readonly isQuickSteady?: true
 }
 
 /** A result of `wait`: the cost never fits. */

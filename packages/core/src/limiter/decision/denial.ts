@@ -49,9 +49,8 @@ export function findDenial(decision: Decision): Denial {
 export function lastBack(decision: Decision): string | undefined {
   const { violated } = decision
   if (violated.length < 2) return violated[0]
-  const [first, ...rest] = findDenial(decision).limits
-  const waitOf = ({ waitMs }: DenyingLimit): number => waitMs ?? Infinity
-  return rest.reduce((last, one) => (last && waitOf(one) <= waitOf(last) ? last : one), first)?.name
+  const waitOf = ({ waitMs }: DenyingLimit): number => waitMs ?? Number.MAX_VALUE
+  return findDenial(decision).limits.toSorted((a, b) => waitOf(b) - waitOf(a))[0]?.name
 }
 
 function denyingLimit(

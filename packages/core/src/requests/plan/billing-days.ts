@@ -10,11 +10,18 @@ import { isNone } from '../subject/subject.js'
 /** At least this many different days are remembered of each plan and time zone, and at most twice as many. */
 const MOST = 10_000
 
+/** The plans of one time zone. */
+interface PlansOfZone {
+  /** Those of dates, by their number. */
+  readonly byDate: (Plan | undefined)[]
+  /** Those of all other anchors, by their text. */
+  readonly others: GenerationalCache<Plan>
+}
+
 /** A plan, by what its subjects say of their day. */
 interface PlanByDay {
   readonly hasYears: boolean
-  /** By time zone, then by anchor: to join the two would take longer than to look both up. */
-  readonly given: Map<string, GenerationalCache<Plan>>
+  readonly zones: Map<string, PlansOfZone>
   /** By the id of the day: days of equal windows share a plan. */
   readonly distinct: GenerationalCache<Plan>
 }
@@ -33,19 +40,21 @@ export class BillingDays {
   planFor(plan: Plan, { anchor, timeZone }: Subject): Plan {
     const byDay = this.#plans.get(plan) ?? this.#add(plan)
     const zone = isNone(timeZone) ? '' : timeZone || 'empty'
-    const key = isDate(anchor) ? anchor : keyOf(anchor)
-    const known = byDay.given.get(zone)?.refresh(key)
+    const ofZone = byDay.zones.get(zone)
+    const date = typeof anchor === 'string' ? numberOf(anchor, byDay.hasYears) : 0
+    const known = date > 0 ? ofZone?.byDate[date] : ofZone?.others.refresh(keyOf(anchor))
     if (known) return known
     const billed = this.#read(plan, byDay, { anchor: anchor ?? undefined, timeZone: timeZone ?? undefined })
-    const ofZone = byDay.given.get(zone) ?? new GenerationalCache(MOST)
-    byDay.given.set(zone, ofZone)
-    ofZone.set(key, billed)
+    const made = ofZone ?? { byDate: Array.from({ length: DATES }), others: new GenerationalCache(MOST) }
+    byDay.zones.set(zone, made)
+    if (date > 0) made.byDate[date] = billed
+    else made.others.set(keyOf(anchor), billed)
     return billed
   }
 
   #add(plan: Plan): PlanByDay {
     const hasYears = plan.limits.some(({ windowMs }) => windowMs === UNIT_MS.year)
-    const byDay = { hasYears, given: new Map(), distinct: new GenerationalCache<Plan>(MOST) }
+    const byDay = { hasYears, zones: new Map(), distinct: new GenerationalCache<Plan>(MOST) }
     this.#plans.set(plan, byDay)
     return byDay
   }
@@ -70,14 +79,37 @@ export class BillingDays {
   }
 }
 
-/** Whether it begins like a date: a digit. */
-function isDate(anchor: unknown): anchor is string {
-  return typeof anchor === 'string' && anchor >= '0' && anchor < ':'
+const [ZERO, DASH] = [48, 45]
+/** More than the number of any date. */
+const DATES = 13 * 32
+
+/**
+ * The number of a date such as `2026-01-31`, which is equal for dates of equal windows. 0 for any other text, and for February 29. To look
+ * texts up takes several times as long.
+ */
+function numberOf(text: string, hasYears: boolean): number {
+  if (text.length !== 10) return 0
+  let digits = 0
+  for (let i = 0; i < 10; i += 1) {
+    const code = text.charCodeAt(i)
+    if (i === 4 || i === 7) {
+      if (code !== DASH) return 0
+    } else if (code >= ZERO && code < ZERO + 10) digits = digits * 10 + code - ZERO
+    else return 0
+  }
+  const day = digits % 100
+  const month = Math.floor(digits / 100) % 100
+  // From August on, the even months are the long ones.
+  const last = month === 2 ? 28 : 30 + ((month + (month >> 3)) % 2)
+  if (day < 1 || day > last || month < 1 || month > 12) return 0
+  return hasYears ? month * 32 + day : day
 }
 
 /** A text for all other anchors. */
 function keyOf(anchor: unknown): string {
   if (isNone(anchor)) return ''
+  // A date, most likely with a time.
+  if (typeof anchor === 'string' && anchor >= '0' && anchor < ':') return anchor
   return anchor instanceof Date ? `@${anchor.getTime()}` : `#${show(anchor)}`
 }
 

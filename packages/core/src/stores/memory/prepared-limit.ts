@@ -33,6 +33,8 @@ export class PreparedLimit {
   readonly #behindMs: () => number
   /** Its parameters, if they never change: to ask for them at each request would read more of memory. */
   readonly #steady: Params | undefined
+  /** The same for the quick way, which may read fewer. */
+  readonly #steadyWhenQuick: Params | undefined
   readonly packing: Packing<object, Params> | undefined
   /** Where its numbers begin among those of the set. */
   readonly first: number
@@ -77,6 +79,7 @@ export class PreparedLimit {
     this.#behindMs = behindMs
     this.#steady = isSteady ? limit.paramsAt(0) : undefined
     this.packing = this.algorithm.packing
+    this.#steadyWhenQuick = this.packing?.isQuickSteady ? limit.paramsAt(0) : this.#steady
     this.first = first
     this.nth = nth
     this.state = this.spare = this.algorithm.create()
@@ -317,7 +320,7 @@ export class PreparedLimit {
     kept: object | undefined,
     request: QuickRequest,
   ): LimitAnswer | undefined {
-    const params = this.#paramsAt(request.now)
+    const params = this.#steadyWhenQuick ?? this.#paramsAt(request.now)
     if (kept) return this.algorithm.quick?.(kept, request, params)
     return this.packing?.quick?.(page, at + this.first, request, params)
   }

@@ -9,9 +9,10 @@ export interface PreparedSet {
   readonly ttlUs: number
 }
 
-/** Limit sets, each prepared once. */
+/** Limit sets, each prepared once. At most one of them is loaded at a time. */
 export class PreparedSets {
   readonly #known = new WeakMap<LimitSet, PreparedSet>()
+  readonly #limits = new WeakMap<CompiledLimit, PreparedLimit[]>()
   #newest: LimitSet | undefined
   #prepared: PreparedSet | undefined
   readonly #behindMs: () => number
@@ -24,21 +25,26 @@ export class PreparedSets {
   of(set: LimitSet): PreparedSet {
     if (set === this.#newest) return this.#prepared as PreparedSet
     let prepared = this.#known.get(set)
-    if (!prepared) this.#known.set(set, (prepared = prepareSet(set, this.#behindMs)))
+    if (!prepared) this.#known.set(set, (prepared = this.#prepare(set)))
     this.#newest = set
     this.#prepared = prepared
     return prepared
   }
-}
 
-function prepareSet(set: LimitSet, behindMs: () => number): PreparedSet {
-  let size = 0
-  const limits = set.limits.map((compiled, i) => {
-    const isSame = (one: CompiledLimit): boolean => one.overage === true && keptId(one) === keptId(compiled)
-    const nth = set.limits.slice(0, i).filter(isSame).length
-    const limit = new PreparedLimit(compiled, { first: size, nth }, behindMs)
-    size += limit.packing?.size ?? 0
-    return limit
-  })
-  return { limits, size, ttlUs: set.ttlMs * 1000 }
+  #prepare(set: LimitSet): PreparedSet {
+    let size = 0
+    const limits: PreparedLimit[] = []
+    for (const [i, compiled] of set.limits.entries()) {
+      const isSame = (one: CompiledLimit): boolean => one.overage === true && keptId(one) === keptId(compiled)
+      const nth = set.limits.slice(0, i).filter(isSame).length
+      // Sets of different billing days share their other limits, so that these are read from the processor's cache.
+      const known = this.#limits.get(compiled) ?? []
+      const shared = known.find((one) => one.first === size && one.nth === nth && !limits.includes(one))
+      const limit = shared ?? new PreparedLimit(compiled, { first: size, nth }, this.#behindMs)
+      if (!shared) this.#limits.set(compiled, [...known, limit])
+      limits.push(limit)
+      size += limit.packing?.size ?? 0
+    }
+    return { limits, size, ttlUs: set.ttlMs * 1000 }
+  }
 }

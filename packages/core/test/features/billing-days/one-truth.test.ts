@@ -23,7 +23,7 @@ const days = {
   none: {},
   first: { anchor: '2026-01-01' },
   late: { anchor: '2025-08-31T18:30', timeZone: 'America/New_York' },
-  middle: { anchor: new Date(START_MS - 17 * DAY) },
+  middle: { anchor: new Date(START_MS - 17 * DAY + 12_345) },
   zone: { timeZone: 'Asia/Kolkata' },
 } as const
 type DayName = keyof typeof days

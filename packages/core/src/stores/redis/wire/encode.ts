@@ -1,4 +1,5 @@
 import { implementations } from '../../../algorithms/registry.js'
+import { UNIT_MS } from '../../../base/duration.js'
 import { keptId, type CompiledLimit, type LimitSet, type Params } from '../../../plans/limit/limit-set.js'
 import type { Usage } from '../../../algorithms/implementation.js'
 import type {
@@ -248,20 +249,29 @@ interface EncodedDay {
 
 const billingDays = new WeakMap<LimitSet, EncodedDay>()
 
-/** As short as it can be, since it is sent for each key, and read only when a window has ended. */
+/**
+ * As short as it can be, since it is sent for each key, and read only when a window has ended: the first start and the lengths of three
+ * windows. Days differ in nothing else.
+ */
 function encodeBillingDay(set: LimitSet, nowMs: number): EncodedDay {
   const starts = billedPositions(set).map((at) => {
     const params = (set.limits[at - 1] as CompiledLimit).paramsAt(nowMs)
     const of = (name: string): number => Math.floor((params[name] as number) / 1000)
-    return ['start0', 'start1', 'start2', 'start3', 'plainStart', 'plainEnd', 'plainBefore'].map(of)
+    return [of('start0'), of('start1'), of('start2'), of('start3')] as const
   })
-  const [from, until] = [starts.map((all) => [all[1], all[4]]), starts.map((all) => [all[2], all[5]])]
-  const texts = starts.flat().map((ms) => ms.toString(36))
+  const numbers = starts.flatMap(([start0, start1, start2, start3]) =>
+    [start0, start1 - start0, start2 - start1, start3 - start2].map(shortNumber),
+  )
   return {
-    text: `${texts.join(',')};`,
-    fromMs: Math.max(...(from.flat() as number[])),
-    untilMs: Math.min(...(until.flat() as number[])),
+    text: `${numbers.join(',')};`,
+    fromMs: Math.max(...starts.map(([, start1]) => start1)),
+    untilMs: Math.min(...starts.map(([, , start2]) => start2)),
   }
+}
+
+/** To the base 36: in minutes, or with a dash in front in ms. */
+function shortNumber(ms: number): string {
+  return ms % UNIT_MS.min === 0 ? (ms / UNIT_MS.min).toString(36) : `-${ms.toString(36)}`
 }
 
 /** The positions of the limits that begin on a billing day, from 1. */

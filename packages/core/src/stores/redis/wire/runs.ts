@@ -107,19 +107,24 @@ function onlyRequest(request: StoreRequest, { set, cost, key }: SubRequest): Onl
 
 /** The same where subjects have billing days of their own. */
 function onlyBilledRun(batch: readonly StoreRequest[], set: LimitSet, cost: number): OnlyRun | undefined {
-  const sets = new Map<string, LimitSet>()
+  const known = new Map<string, LimitSet>()
+  const sets: LimitSet[] = []
   const kind = kindOf(set)
   for (const request of batch) {
     const part = request.parts[0] as SubRequest
     if (kindOf(part.set) !== kind || !isOfRun(request, cost)) return undefined
+    const before = known.get(part.key)
     // The day of a subject was moved within the batch.
-    if ((sets.get(part.key) ?? part.set) !== part.set) return undefined
-    sets.set(part.key, part.set)
+    if (before && before !== part.set) return undefined
+    if (before) continue
+    known.set(part.key, part.set)
+    sets.push(part.set)
   }
-  if (sets.size > MOST_KEYS) return undefined
-  const run: OnlyRun = { set, cost, keys: [...sets.keys()], times: [], answered: undefined }
-  const ordered = sets.size === batch.length ? run : withTimes(run, batch)
-  return { ...ordered, sets: ordered.keys.map((key) => sets.get(key) as LimitSet) }
+  if (known.size > MOST_KEYS) return undefined
+  const run: OnlyRun = { set, cost, keys: [...known.keys()], times: [], answered: undefined, sets }
+  if (known.size === batch.length) return run
+  const ordered = withTimes(run, batch)
+  return { ...ordered, sets: ordered.keys.map((key) => known.get(key) as LimitSet) }
 }
 
 function isOfRun({ parts, grant, hold }: StoreRequest, cost: number): boolean {

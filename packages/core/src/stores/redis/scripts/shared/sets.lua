@@ -62,13 +62,15 @@ local function mark_lenient(set)
   end
 end
 
--- Reads when windows begin: for each key numbers in ms to the base 36, seven for each limit with a billing day.
+-- Reads when windows begin: for each key and limit with a billing day four numbers to the base 36. The first start, then the
+-- lengths of three windows, in minutes, or with a dash in front in ms.
 local function billing_days(text)
   local days = {}
   for key in string.gmatch(text, '[^;]+') do
     local numbers = {}
-    for number in string.gmatch(key, '[^,]+') do
-      numbers[#numbers + 1] = tonumber(number, 36) * 1000
+    for dash, number in string.gmatch(key, '(%-?)(%w+)') do
+      local us = tonumber(number, 36) * (dash == '' and 60000000 or 1000)
+      numbers[#numbers + 1] = #numbers % 4 > 0 and numbers[#numbers] + us or us
     end
     days[#days + 1] = numbers
   end
@@ -82,9 +84,8 @@ local function set_billing_day(set, numbers)
     local at = positions[n]
     local list = { unpack(lists[at]) }
     for i = 1, numbers and 4 or 0 do
-      list[3 + i] = numbers[7 * n - 7 + i]
+      list[3 + i] = numbers[4 * n - 4 + i]
     end
-    if numbers then list[9], list[10], list[11] = numbers[7 * n - 2], numbers[7 * n - 1], numbers[7 * n] end
     make_limit(set, at, list)
   end
   mark_lenient(set)
