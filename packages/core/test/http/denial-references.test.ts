@@ -48,6 +48,7 @@ describe('what a reference says', () => {
     expect(denial.violated).toEqual(['minute', 'hour'])
     expect(references.open(references.of(denial))).toMatchObject({ limit: 'hour', quota: 2 })
     expect(references.open(references.of({ ...denial }))).toMatchObject({ limit: 'minute' })
+    expect(references.open(references.of({ ...denial, limits: [] }))).toMatchObject({ limit: 'minute' })
     const never = await denialOf(
       { plans: { free: ['3/h', '9/d', '3/min'] } },
       { id: 'acme', plan: 'free' },

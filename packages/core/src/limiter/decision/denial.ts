@@ -50,7 +50,8 @@ export function lastBack(decision: Decision): string | undefined {
   const { violated } = decision
   if (violated.length < 2) return violated[0]
   const waitOf = ({ waitMs }: DenyingLimit): number => waitMs ?? Number.MAX_VALUE
-  return findDenial(decision).limits.toSorted((a, b) => waitOf(b) - waitOf(a))[0]?.name
+  const [last] = findDenial(decision).limits.toSorted((a, b) => waitOf(b) - waitOf(a))
+  return last?.name ?? violated[0]
 }
 
 function denyingLimit(
