@@ -49,7 +49,7 @@ const idle = 'leases in real time'
 let leasesBeforeIdle = 0
 
 const ROADS = [
-  { road: memory, count: cases(14, 90), least: cases(14, 80) },
+  { road: memory, count: cases(14, 120), least: cases(14, 80) },
   { road: server, count: cases(14, 90), least: cases(14, 80) },
   { road: sharded, count: cases(22, 34), least: cases(16, 30) },
 ] as const
