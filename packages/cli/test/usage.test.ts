@@ -52,7 +52,7 @@ describe('show', () => {
     expect(stdout).toMatch(/^LIMIT +QUOTA +USED +HELD +LEFT +MORE IN$/m)
     expect(stdout).toMatch(/^hour +5 per h +3 +60% +2 +2 +/m)
     expect(stdout).toMatch(/^month +1,000 per month +3 +0% +2 +997 +/m)
-    expect(stdout).toMatch(/^Held: units of USED that no request has used yet/m)
+    expect(stdout).toMatch(/^HELD is the part of USED that no request has used yet/m)
     expect((await app.json('show', 'acme')).limits).toMatchObject([{ held: 2 }, { held: 2 }])
   })
 

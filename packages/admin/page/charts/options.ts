@@ -74,7 +74,7 @@ function axes(kind: Kind, near: Element): uPlot.Axis[] {
 
 function seriesOf(kind: Kind, { label, tone }: Layer, nth: number, near: Element): uPlot.Series {
   const stroke = colourOf(tone, near)
-  // Fewer make no line yet.
+  // Two make a line that is too short to see.
   const isDotted = (plot: uPlot): boolean => kind !== 'bars' && (plot.data[0]?.length ?? 0) < LEAST_FOR_A_LINE
   const shared = { label, stroke, points: { show: isDotted, size: 6, width: 0, fill: stroke } }
   if (kind === 'lines') return { ...shared, width: 1.75, dash: DASHES[nth % DASHES.length] ?? [] }

@@ -49,7 +49,7 @@ function factsOf(limit: StateAnswer): readonly string[] {
   return [
     ...(whole > quota ? [`burst of ${numberText(whole)}`] : []),
     ...(toppedUp > 0 ? [`${numberText(toppedUp)} topped up`] : []),
-    ...(held > 0 ? [`${numberText(held)} of them held`] : []),
+    ...(held > 0 ? [`${numberText(held)} held for requests to come`] : []),
     ...(over > 0 ? [`${numberText(over)} over the quota`] : []),
   ]
 }

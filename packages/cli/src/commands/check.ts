@@ -8,19 +8,13 @@ import { DEFAULT_FILES, inMemory, loadPlansFile } from '../session/plans-file.js
 import type { SharedFlags } from '../session/configuration.js'
 import { addCommand, withJson, type Shell } from './command.js'
 
-interface PlanLimit {
-  readonly name: string
-  readonly quota: number
-  readonly windowMs: number
-  readonly burst?: number
-  readonly overage?: true
-}
+type KnownPlan = NonNullable<ReturnType<ReturnType<typeof internalsOf>['plans']>>[number]
 
 /** A plan as it was understood. */
 interface CheckedPlan {
   readonly plan: string
   readonly isDefault: boolean
-  readonly limits: readonly PlanLimit[]
+  readonly limits: KnownPlan['limits']
   /** Its other options, and what it is if it has no limits. */
   readonly notes: readonly string[]
 }
@@ -71,12 +65,7 @@ function checked(limiter: Limiter, { plans, limit }: LimiterOptions): readonly C
   return inputs.map(([plan, input]) => {
     const { isDefault = false, limits = [] } = known.find(({ name }) => name === plan) ?? {}
     return {
-      ...{ plan, isDefault: isDefault || inputs.length === 1 },
-      limits: limits.map(({ name, quota, windowMs, burst, overage }) => ({
-        ...{ name, quota, windowMs },
-        ...(burst !== undefined && { burst }),
-        ...(overage && { overage }),
-      })),
+      ...{ plan, isDefault: isDefault || inputs.length === 1, limits },
       notes: notesOf(input, limits.length === 0),
     }
   })
@@ -104,7 +93,7 @@ function rowsOf({ plan, isDefault, limits, notes }: CheckedPlan): readonly (read
   ])
 }
 
-function allowed({ quota, windowMs, burst, overage }: PlanLimit): string {
+function allowed({ quota, windowMs, burst, overage }: KnownPlan['limits'][number]): string {
   const more = [
     ...(burst === undefined ? [] : [`burst ${numberInWords(burst)}`]),
     ...(overage ? ['overage'] : []),

@@ -21,7 +21,7 @@ interface Frame extends TrafficView {
 
 /** As often as processes put down their figures while somebody looks. */
 const EVERY_MS = 2000
-/** Processes learn within a second that somebody looks, and within another put down figures that are older than two. */
+/** Processes learn within a second that somebody looks. Within another, each puts its figures down, unless it did so less than two seconds ago. */
 const NEWS_MS = 2000
 /** Lines of a frame that are no rows. */
 const OTHER_LINES = 9

@@ -149,8 +149,7 @@ class StoreLimiter extends OperatedLimiter implements Limiter {
           ? this.#plans.confirm(subject).catch(() => undefined)
           : undefined,
       plans: () => this.#given,
-      peek: async (subject) => this.#common.peek(subject, { onStoreFailure: 'throw' }),
-      lookBehind: (subject) => this.#common.look([subject], true),
+      look: (subject, behindBlock) => this.#common.look([subject], behindBlock),
     }
   }
 

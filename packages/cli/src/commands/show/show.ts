@@ -113,7 +113,7 @@ function printLimits(out: Output, limits: readonly Limit[]): void {
 }
 
 const HELD =
-  'Held: units of USED that no request has used yet: on lease, reserved, or of requests that wait in line.'
+  'HELD is the part of USED that no request has used yet: units on lease, reserved, or of requests that wait in line.'
 
 const SEEN: { readonly [From in PlanFrom]?: string } = {
   requests: ', as its last requests were',

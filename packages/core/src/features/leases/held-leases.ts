@@ -64,14 +64,15 @@ export class HeldLeases {
   /** The store's answer to a report. Returns the units that the store has back. */
   confirm(reported: readonly Reported[], outcome: Outcome): number {
     const isKnown = outcome.lease?.isKnown === true
-    // A lease that ended on the way is not known. It hides whether the others are, which the next report of these alone tells.
+    // A lease that ended on the way is not known, and hides whether the others are. The next report, of these alone, tells that.
     const isHidden = !isKnown && reported.some(([lease]) => lease.isOver(outcome))
     let [returned, late] = [0, 0]
     for (const [lease, units] of reported) {
-      if (lease.isOver(outcome) || (!isKnown && !isHidden)) late += units
-      else returned += units
+      const isBack = (isKnown || isHidden) && !lease.isOver(outcome)
+      if (isBack) returned += units
+      else late += units
       if (isKnown) lease.confirm(outcome)
-      else if (isHidden && !lease.isOver(outcome)) lease.withhold()
+      else if (isBack) lease.withhold()
       else if (!lease.isClosed) this.#report('lost', lease.close())
     }
     this.#remove(({ isClosed }) => isClosed)

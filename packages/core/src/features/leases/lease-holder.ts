@@ -169,6 +169,7 @@ export class LeaseHolder {
     if (message.wish) this.#adopt(message.wish, outcome, sentAtMs, nowMs)
     // A request that is asked for again may need what was given back.
     else this.#pause(nowMs)
+    // What is withheld now goes back with the next message.
     if (outcome.lease?.isKnown !== true) this.#dueAtMs = nowMs
   }
 

@@ -71,6 +71,7 @@ export interface RulesHost {
 const AFTER_NAME = '^'
 /** Keys of entries that are no rules. While the first one holds, somebody looks. The others are questions. */
 const [WATCHED, QUESTION] = ['w', 'q']
+/** It is renewed when half of it is over. Longer, and processes tell for long after nobody looks; shorter, and it costs more writes. */
 const WATCH_US = 30_000_000
 const QUESTION_US = 5_000_000
 

@@ -40,9 +40,8 @@ const FORMAT = 1
 
 /** What makes an inspection. */
 export interface Inspector {
-  readonly peek: (subject: Subject) => Promise<Decision>
-  /** Where it stands, also behind a rule that blocks it. */
-  readonly lookBehind: (subject: Subject) => Promise<Look>
+  /** @param behindBlock whether to look as if no rule blocked it */
+  readonly look: (subject: Subject, behindBlock: boolean) => Promise<Look>
   /** The subject with its plan; undefined if nobody says it, or `planOf` fails: then it gets the default one. */
   readonly confirm: (subject: Subject) => Promise<Subject | undefined>
 }
@@ -112,17 +111,14 @@ export class Questions {
   }
 }
 
-/** @throws whatever `peek` does */
-export async function inspect(
-  subject: Subject,
-  { peek, lookBehind, confirm }: Inspector,
-): Promise<Inspection> {
+/** @throws whatever `look` does */
+export async function inspect(subject: Subject, { look, confirm }: Inspector): Promise<Inspection> {
   const confirmed = await confirm(subject)
   const asked = confirmed ?? subject
-  const peeked = await peek(asked)
-  const { allowed, violated, retryAfterMs, reason, block } = peeked
-  // A rule answers before the plan is looked up, and a denial tells only limits that deny.
-  const seen = await lookBehind(asked)
+  const first = await look(asked, false)
+  const { allowed, violated, retryAfterMs, reason, block, source } = first.decision
+  // A rule answers before the plan is looked up.
+  const seen = source === 'rule' ? await look(asked, true) : first
   const { plan, override } = seen.decision
   const limits = seen.limits.map(({ timeZone: _, ...limit }) => limit)
   const isDefaultPlan = confirmed || subject.plan ? undefined : true

@@ -13,7 +13,7 @@ const MOST = 10_000
 /** The plans of one time zone. */
 interface PlansOfZone {
   /** Those of dates, by their number. */
-  readonly byDate: (Plan | undefined)[]
+  readonly byDate: Map<number, Plan>
   /** Those of all other anchors, by their text. */
   readonly others: GenerationalCache<Plan>
 }
@@ -42,12 +42,12 @@ export class BillingDays {
     const zone = isNone(timeZone) ? '' : timeZone || 'empty'
     const ofZone = byDay.zones.get(zone)
     const date = typeof anchor === 'string' ? numberOf(anchor, byDay.hasYears) : 0
-    const known = date > 0 ? ofZone?.byDate[date] : ofZone?.others.refresh(keyOf(anchor))
+    const known = date > 0 ? ofZone?.byDate.get(date) : ofZone?.others.refresh(keyOf(anchor))
     if (known) return known
     const billed = this.#read(plan, byDay, { anchor: anchor ?? undefined, timeZone: timeZone ?? undefined })
-    const made = ofZone ?? { byDate: Array.from({ length: DATES }), others: new GenerationalCache(MOST) }
+    const made = ofZone ?? { byDate: new Map(), others: new GenerationalCache(MOST) }
     byDay.zones.set(zone, made)
-    if (date > 0) made.byDate[date] = billed
+    if (date > 0) made.byDate.set(date, billed)
     else made.others.set(keyOf(anchor), billed)
     return billed
   }
@@ -80,8 +80,6 @@ export class BillingDays {
 }
 
 const [ZERO, DASH] = [48, 45]
-/** More than the number of any date. */
-const DATES = 13 * 32
 
 /**
  * The number of a date such as `2026-01-31`, which is equal for dates of equal windows. 0 for any other text, and for February 29. To look

@@ -33,7 +33,7 @@ export class PreparedLimit {
   readonly #behindMs: () => number
   /** Its parameters, if they never change: to ask for them at each request would read more of memory. */
   readonly #steady: Params | undefined
-  /** The same for the quick way, which may read fewer. */
+  /** The parameters for the quick way, if those that it reads never change. */
   readonly #steadyWhenQuick: Params | undefined
   readonly packing: Packing<object, Params> | undefined
   /** Where its numbers begin among those of the set. */

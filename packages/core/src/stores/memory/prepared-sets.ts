@@ -37,9 +37,10 @@ export class PreparedSets {
     for (const [i, compiled] of set.limits.entries()) {
       const isSame = (one: CompiledLimit): boolean => one.overage === true && keptId(one) === keptId(compiled)
       const nth = set.limits.slice(0, i).filter(isSame).length
-      // Sets of different billing days share their other limits, so that these are read from the processor's cache.
+      // Sets of different billing days share their other limits, which then stay in the processor's cache. Where a limit's numbers
+      // begin depends on the limits before it.
       const known = this.#limits.get(compiled) ?? []
-      const shared = known.find((one) => one.first === size && one.nth === nth && !limits.includes(one))
+      const shared = known.find((one) => one.first === size && one.nth === nth)
       const limit = shared ?? new PreparedLimit(compiled, { first: size, nth }, this.#behindMs)
       if (!shared) this.#limits.set(compiled, [...known, limit])
       limits.push(limit)

@@ -52,6 +52,22 @@ describe.each(stores)('%s', (_, newStore) => {
     return new Date(clock.now + resetMs).toISOString()
   }
 
+  test('limits behind a month count alike with a day, with another and without one', async () => {
+    const limits = ['50/month', { quota: 9, window: 'h', algorithm: 'fixed-window' }, '7/min']
+    const limiter = make({ plans: { pro: { limits } }, defaultPlan: 'pro' })
+    for (let used = 1; used <= 3; used += 1) {
+      clock.now += 1000
+      for (const [i, anchor] of [undefined, '2025-12-31', undefined, '2026-01-05'].entries()) {
+        const decision = await limiter.consume({ id: `user-${i}`, anchor })
+        expect(decision.limits.map((limit) => [limit.name, limit.used])).toEqual([
+          ['month', used],
+          ['hour', used],
+          ['minute', used],
+        ])
+      }
+    }
+  })
+
   test('months begin on the day of the subject, in its time zone, and on the last day of a shorter month', async () => {
     const limiter = make({ limit: '2/month' })
     const subject = acme('2025-12-31', { timeZone: 'Europe/Berlin' })

@@ -247,4 +247,12 @@ describe('a lease that ends on the way hides whether the next one is known', () 
     expect([sumOf(told, 'lost'), sumOf(told, 'returned')]).toEqual([lost, returned + kept])
     expect(holder.isEmpty).toBe(true)
   })
+
+  test('it goes back at once, though the next lease is there', () => {
+    const { holder } = heldTwo()
+    const ids = (): unknown => orderOf(holder.next(299))?.reports.map(({ id }) => id)
+    holder.next(253)
+    holder.answered(outcome(100, { isKnown: false }, 5_250_000), 253, 299)
+    expect([holder.isDue(299), ids()]).toEqual([true, ['id2', 'id3']])
+  })
 })

@@ -64,7 +64,8 @@ test('which of its units are held: in line, reserved or on lease', async () => {
   const day = { quota: 1000, window: '1d', algorithm: 'fixed-window' }
   const plans = {
     line: { limits: ['30/min burst 1', day], wait: { maxDelay: '1min' } },
-    reserves: { limits: day },
+    // What is watched is not shown, so it must not shift the others.
+    reserves: { limits: [{ ...day, watch: 900 }, '5 concurrent'] },
     leases: { limits: { ...day, quota: 100_000 }, lease: true },
   }
   const [app, script] = two({ plans, planOf: ({ id }: { id: string }) => id, defaultPlan: 'line' })
@@ -77,9 +78,10 @@ test('which of its units are held: in line, reserved or on lease', async () => {
   expect(held).toBeGreaterThan(0)
   expect(held).toBeLessThanOrEqual(5)
   const reservation = await app.reserve('reserves', { cost: 30, for: '10min' })
-  expect(await heldBy('reserves')).toEqual([['day', 30, 30]])
+  const inFlight = ['concurrent', expect.any(Number), undefined]
+  expect(await heldBy('reserves')).toEqual([['day', 30, 30], inFlight])
   await reservation.commit(12)
-  expect(await heldBy('reserves')).toEqual([['day', 12, undefined]])
+  expect(await heldBy('reserves')).toEqual([['day', 12, undefined], inFlight])
   await eventually(async () => {
     await Promise.all(Array.from({ length: 30 }, () => app.consume('leases')))
     const [state] = (await app.inspect('leases')).limits
