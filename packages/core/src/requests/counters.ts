@@ -1,4 +1,5 @@
 import { show, TollgateError } from '../base/errors.js'
+import type { LimitSet } from '../plans/limit/limit-set.js'
 import type { Plan } from '../plans/plan.js'
 import type { Subject } from '../plans/subject.js'
 import type { Scope } from './scope.js'
@@ -43,20 +44,23 @@ export function countersOf(
 /**
  * Each key once.
  *
- * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when two subjects have one key, and different plans
+ * @throws {TollgateError} ERR_TOLLGATE_SUBJECT when two subjects have one key, and different plans or billing days
  */
-export function distinct<Keyed extends Counter & { readonly key: string }>(
-  counters: readonly Keyed[],
-): Keyed[] {
+export function distinct<
+  Keyed extends Counter & { readonly key: string; readonly set: LimitSet | undefined },
+>(counters: readonly Keyed[]): Keyed[] {
   return counters.filter((counter, i) => {
     const same = counters.findIndex(({ key }) => key === counter.key)
     if (same === i) return true
-    if (counters[same]?.plan === counter.plan) return false
-    const plans = `${show(counters[same]?.plan.name)} and ${show(counter.plan.name)}`
+    const first = counters[same] as Keyed
+    const isSamePlan = first.plan === counter.plan
+    if (isSamePlan && first.set === counter.set) return false
+    const plans = `on the plans ${show(first.plan.name)} and ${show(counter.plan.name)}`
+    const given = isSamePlan ? 'with two billing days' : plans
     const expected = 'each id once; if they are two subjects, write org:7 and user:7'
     throw new TollgateError(
       'ERR_TOLLGATE_SUBJECT',
-      `subjects: got one id twice, on the plans ${plans}, expected ${expected}`,
+      `subjects: got one id twice, ${given}, expected ${expected}`,
     )
   })
 }

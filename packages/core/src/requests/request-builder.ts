@@ -144,9 +144,9 @@ export class RequestBuilder {
     return !plan || plans.canBlock ? plans.find(subject) : undefined
   }
 
-  /** As the subject's billing day makes it. */
-  #billed(plan: Plan, subject: Subject): Plan {
-    return hasBillingDay(subject) ? this.#days.planFor(plan, subject) : plan
+  /** The limits of a plan as the subject's billing day makes them. */
+  #setOf(plan: Plan, subject: Subject): LimitSet | undefined {
+    return hasBillingDay(subject) ? this.#days.setFor(plan, subject) : plan.set
   }
 
   /**
@@ -214,9 +214,9 @@ export class RequestBuilder {
     )
   }
 
-  #single(subject: Subject, unbilled: Plan, scope: Scope, cost: number): Request {
-    const plan = this.#billed(unbilled, subject)
-    const { set, limits } = plan
+  #single(subject: Subject, plan: Plan, scope: Scope, cost: number): Request {
+    const set = this.#setOf(plan, subject)
+    const { limits } = plan
     if (plan.isBlocked) return blockedRequest(subject, plan, cost)
     if (!set) return { subject, plan, cost, parts: NO_PARTS, limits, shard: 0, grant: 'all' }
     const { begin, hide } = this.#options
@@ -257,19 +257,12 @@ export class RequestBuilder {
     { cost, scope }: { readonly cost: number; readonly scope: Scope },
   ): Request {
     const inForce = subjects.map((subject) => this.#inForce(subject))
-    const plans = own.map((plan, i) =>
-      this.#billed(this.#planFor(plan, scope, inForce[i]), subjects[i] as Subject),
-    )
+    const plans = own.map((plan, i) => this.#planFor(plan, scope, inForce[i]))
     if (plans.some(({ isBlocked }) => isBlocked)) return blockedRequest(subjects[0], plans[0] as Plan, cost)
     const { rules } = this.#options
-    const [payer] = subjects
-    const stacked =
-      rules.isEmpty && !hasBillingDay(payer)
-        ? scope.stacked
-        : scope.stacked.map((one) => {
-            const plan = rules.planFor(one.plan, inForce[0], false)
-            return { ...one, plan: this.#billed(plan, payer) }
-          })
+    const stacked = rules.isEmpty
+      ? scope.stacked
+      : scope.stacked.map((one) => ({ ...one, plan: rules.planFor(one.plan, inForce[0], false) }))
     return { ...this.#joint(countersOf(subjects, plans, { ...scope, stacked }), cost), subjects }
   }
 
@@ -278,27 +271,26 @@ export class RequestBuilder {
     const { begin, hide } = this.#options
     const keyed = counters.map((counter) => {
       const key = subjectKey(counter.subject, hide)
-      return { ...counter, key: begin + key + counter.suffix, shard: shardOf(key, this.#shards) }
+      const set = this.#setOf(counter.plan, counter.subject)
+      return { ...counter, set, key: begin + key + counter.suffix, shard: shardOf(key, this.#shards) }
     })
-    const limited = distinct(keyed).filter((counter) => counter.plan.set)
+    const limited = distinct(keyed).filter(({ set }) => set)
     const named = this.#names.of(limited)
-    const parts = limited.map(
-      ({ key, shard, subject: owner, plan: { set }, own, planName, place }, i): Part => {
-        const limits = named.ofEach[i] ?? []
-        const { onStoreFailure } = own
-        return {
-          key,
-          shard,
-          set: set as LimitSet,
-          cost,
-          subject: owner,
-          limits,
-          planName,
-          place,
-          onStoreFailure,
-        }
-      },
-    )
+    const parts = limited.map(({ key, shard, subject: owner, set, own, planName, place }, i): Part => {
+      const limits = named.ofEach[i] ?? []
+      const { onStoreFailure } = own
+      return {
+        key,
+        shard,
+        set: set as LimitSet,
+        cost,
+        subject: owner,
+        limits,
+        planName,
+        place,
+        onStoreFailure,
+      }
+    })
     const shard = parts[0]?.shard ?? 0
     const isLenient = parts.some(({ set }) => set.isLenient) ? true : undefined
     const request: Request = { subject, plan, cost, parts, limits: named.all, shard, grant: 'all', isLenient }

@@ -10,7 +10,7 @@ import { answerMessages } from '../../kit/children.mjs'
 const [name, url] = process.argv.slice(2)
 const IN_FLIGHT = { memory: 1, redis: 64 }
 /** Requests of each subject before any is measured. */
-const WARM = 5
+const WARM = 20
 /** So large that all requests are allowed. */
 const PLAN = ['1000000/min', '1000000000/month']
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata']

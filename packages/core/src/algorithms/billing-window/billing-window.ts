@@ -83,24 +83,24 @@ export const billingWindow: Implementation<
     fullNow: 0,
   }),
   packing: {
-    size: 4,
+    size: 3,
     unpack(state, numbers, at) {
       state.count = numbers[at] as number
       state.end = numbers[at + 1] as number
       state.length = numbers[at + 2] as number
-      state.full = numbers[at + 3] as number
+      state.full = 0
     },
     pack({ count, end, length, full }, numbers, at) {
+      if (full !== 0) return false
       numbers[at] = count
       numbers[at + 1] = end
       numbers[at + 2] = length
-      numbers[at + 3] = full
       return true
     },
     quick(numbers, at, { cost, takes, now }, params) {
       const end = numbers[at + 1] as number
       // It never ends so late, unless the clock has gone back.
-      if (numbers[at + 3] !== 0 || now >= end || end - now > 2 * (numbers[at + 2] as number)) return undefined
+      if (now >= end || end - now > 2 * (numbers[at + 2] as number)) return undefined
       const count = numbers[at] as number
       const left = params.quota - count
       // A cost of several units may not fit the next window, if that is short.

@@ -10,26 +10,32 @@ import { isNone } from '../subject/subject.js'
 /** At least this many different days are remembered of each plan and time zone, and at most twice as many. */
 const MOST = 10_000
 
-/** The plans of one time zone. */
-interface PlansOfZone {
-  /** Those of dates, by their number. */
-  readonly byDate: Map<number, Plan>
+/** The limits of a plan for subjects with a billing day; null if it has none. */
+type Billed = LimitSet | null
+
+/** Those of one time zone. */
+interface LimitsOfZone {
+  /** By month, if the plan has years, and day. */
+  readonly byDate: (Billed | undefined)[][]
   /** Those of all other anchors, by their text. */
-  readonly others: GenerationalCache<Plan>
+  readonly others: GenerationalCache<Billed>
 }
 
-/** A plan, by what its subjects say of their day. */
-interface PlanByDay {
+/** The limits of a plan, by what its subjects say of their day. */
+interface LimitsByDay {
   readonly hasYears: boolean
-  readonly zones: Map<string, PlansOfZone>
-  /** By the id of the day: days of equal windows share a plan. */
-  readonly distinct: GenerationalCache<Plan>
+  readonly zones: Map<string, LimitsOfZone>
+  /** By the id of the day: days of equal windows share their limits. */
+  readonly distinct: GenerationalCache<LimitSet>
 }
 
-/** The plans of subjects with a billing day. Days of equal windows share one, so that 10 000 subjects need no plan each. */
+/** The limits of subjects with a billing day. Days of equal windows share them, so that 10 000 subjects need no set each. */
 export class BillingDays {
   readonly #isCounted: (set: LimitSet) => boolean
-  readonly #plans = new WeakMap<Plan, PlanByDay>()
+  readonly #plans = new WeakMap<Plan, LimitsByDay>()
+  /** The plan of the last request, since most subjects are on few plans. */
+  #last: Plan | undefined
+  #lastByDay: LimitsByDay | undefined
 
   /** @param isCounted whether the store can count these limits */
   constructor(isCounted: (set: LimitSet) => boolean) {
@@ -37,43 +43,49 @@ export class BillingDays {
   }
 
   /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT when the subject's anchor or time zone is wrong, or the store cannot count by it */
-  planFor(plan: Plan, { anchor, timeZone }: Subject): Plan {
-    const byDay = this.#plans.get(plan) ?? this.#add(plan)
+  setFor(plan: Plan, { anchor, timeZone }: Subject): LimitSet | undefined {
+    if (plan !== this.#last) this.#enter(plan)
+    const byDay = this.#lastByDay as LimitsByDay
     const zone = isNone(timeZone) ? '' : timeZone || 'empty'
     const ofZone = byDay.zones.get(zone)
     const date = typeof anchor === 'string' ? numberOf(anchor, byDay.hasYears) : 0
-    const known = date > 0 ? ofZone?.byDate.get(date) : ofZone?.others.refresh(keyOf(anchor))
-    if (known) return known
+    const known = date > 0 ? ofZone?.byDate[date >> 5]?.[date & 31] : ofZone?.others.refresh(keyOf(anchor))
+    if (known !== undefined) return known ?? undefined
     const billed = this.#read(plan, byDay, { anchor: anchor ?? undefined, timeZone: timeZone ?? undefined })
-    const made = ofZone ?? { byDate: new Map(), others: new GenerationalCache(MOST) }
+    const made = ofZone ?? { byDate: [], others: new GenerationalCache(MOST) }
     byDay.zones.set(zone, made)
-    if (date > 0) made.byDate.set(date, billed)
+    if (date > 0) (made.byDate[date >> 5] ??= [])[date & 31] = billed
     else made.others.set(keyOf(anchor), billed)
-    return billed
+    return billed ?? undefined
   }
 
-  #add(plan: Plan): PlanByDay {
+  #enter(plan: Plan): void {
+    this.#lastByDay = this.#plans.get(plan) ?? this.#add(plan)
+    this.#last = plan
+  }
+
+  #add(plan: Plan): LimitsByDay {
     const hasYears = plan.limits.some(({ windowMs }) => windowMs === UNIT_MS.year)
-    const byDay = { hasYears, zones: new Map(), distinct: new GenerationalCache<Plan>(MOST) }
+    const byDay = { hasYears, zones: new Map(), distinct: new GenerationalCache<LimitSet>(MOST) }
     this.#plans.set(plan, byDay)
     return byDay
   }
 
-  #read(plan: Plan, { hasYears, distinct }: PlanByDay, given: BillingDay): Plan {
+  #read({ set }: Plan, { hasYears, distinct }: LimitsByDay, given: BillingDay): Billed {
     const wrong = wrongInBillingDay({ anchor: given.anchor, timeZone: given.timeZone }, hasYears)
     if (wrong) {
       const [part, expected] = wrong
       const message = `subject.${part}: got ${show(given[part])}, expected ${expected}`
       throw new TollgateError('ERR_TOLLGATE_SUBJECT', message)
     }
-    if (!plan.set?.isBillable) return plan
+    if (!set?.isBillable) return set ?? null
     const id = idOfBillingDay(given, hasYears)
     const known = distinct.refresh(id)
     if (known) return known
     // A caller may change its date.
     const anchor = given.anchor instanceof Date ? new Date(given.anchor) : given.anchor
-    const billed = { ...plan, set: billedSet(plan.set, { ...given, anchor }) }
-    if (!this.#isCounted(billed.set)) throw cannotCount(given)
+    const billed = billedSet(set, { ...given, anchor })
+    if (!this.#isCounted(billed)) throw cannotCount(given)
     distinct.set(id, billed)
     return billed
   }
@@ -96,7 +108,7 @@ function numberOf(text: string, hasYears: boolean): number {
     else return 0
   }
   const day = digits % 100
-  const month = Math.floor(digits / 100) % 100
+  const month = ((digits / 100) | 0) % 100
   // From August on, the even months are the long ones.
   const last = month === 2 ? 28 : 30 + ((month + (month >> 3)) % 2)
   if (day < 1 || day > last || month < 1 || month > 12) return 0

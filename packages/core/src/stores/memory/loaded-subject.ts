@@ -8,7 +8,7 @@ import { endedOf, endOf, groupsAt, NO_LEASES, withoutEntered } from './beside/le
 import { BookedLimits } from './booked-limits.js'
 import { findStates, othersBeside, partsOf } from './other-limits.js'
 import type { PreparedLimit } from './prepared-limit.js'
-import type { PreparedSets } from './prepared-sets.js'
+import type { PreparedSet, PreparedSets } from './prepared-sets.js'
 import {
   EXPIRES,
   LAST,
@@ -24,7 +24,7 @@ import {
   type Records,
 } from './records.js'
 
-const NOTHING: LimitSet = { limits: [], ttlMs: 0 }
+const NOTHING: PreparedSet = { set: { limits: [], ttlMs: 0 }, limits: [], size: 0, ttlUs: 0 }
 
 /**
  * A subject's state as of now, for the limits of one set. The object is reused for every request, since garbage
@@ -39,14 +39,11 @@ export class LoadedSubject extends BookedLimits {
   readonly #keptUs: number
   readonly #sets: PreparedSets
   #key = ''
-  #set = NOTHING
-  #size = 0
-  #ttlUs = 0
+  #prepared = NOTHING
   /** The subject's record; NONE when nothing of it counts. */
   #id = NONE
   #removals = 0
 
-  /** @param sets shared with what keeps no state in it, such as the quick way */
   constructor(records: Records, keptUs: number, sets: PreparedSets) {
     super()
     this.#sets = sets
@@ -58,7 +55,7 @@ export class LoadedSubject extends BookedLimits {
     const records = this.#records
     const id = records.find(key)
     const set = asked.isBillable && id !== NONE ? this.#billed(id, asked, now) : asked
-    if (set !== this.#set) this.#enter(set)
+    if (set !== this.#prepared.set) this.#enter(set)
     this.#key = key
     this.#removals = records.removals
     this.leases = NO_LEASES
@@ -69,7 +66,7 @@ export class LoadedSubject extends BookedLimits {
       const at = records.at(id)
       if ((page[at + EXPIRES] as number) > now) {
         this.#id = id
-        if (records.sets[id] === set) this.#loadSame(id, page, at, now)
+        if (records.sets[id]?.set === set) this.#loadSame(id, page, at, now)
         else this.#loadOther(id, now)
         const more = page[at + MORE] as number
         if (more & MORE_ACCOUNT) this.attach(livingEntries(records.accounts.get(id) ?? NO_ACCOUNT, now), now)
@@ -89,7 +86,7 @@ export class LoadedSubject extends BookedLimits {
 
   /** What the limits count in if the subject had a billing day. */
   #billed(id: number, set: LimitSet, now: number): LimitSet {
-    if (this.#records.sets[id] === set) return set
+    if (this.#records.sets[id]?.set === set) return set
     const { own, others } = this.#partsOf(id)
     const parts = [...own, ...others.parts]
     return unbilledSet(set, ({ otherId, paramsAt }) => {
@@ -119,10 +116,10 @@ export class LoadedSubject extends BookedLimits {
   write(now: number): void {
     const records = this.#records
     const id = this.#current()
-    if (id === NONE || records.sets[id] !== this.#set) return this.#writeAnew(id, now)
+    if (id === NONE || records.sets[id]?.set !== this.#prepared.set) return this.#writeAnew(id, now)
     const page = records.page(id)
     const at = records.at(id)
-    const account = this.accountToKeep(this.#ttlUs)
+    const account = this.accountToKeep(this.#prepared.ttlUs)
     const more = page[at + MORE] as number
     const isPlain =
       (more & ~MORE_ACCOUNT) < MORE_LIMITS &&
@@ -156,7 +153,7 @@ export class LoadedSubject extends BookedLimits {
 
   /** Puts a cost beside the limits, and writes that. */
   hold(part: SubRequest, hold: Hold, delayUs: number, now: number): void {
-    this.putBeside(part, hold, { delayUs, ttlUs: this.#ttlUs }, now)
+    this.putBeside(part, hold, { delayUs, ttlUs: this.#prepared.ttlUs }, now)
     this.write(now)
   }
 
@@ -166,16 +163,16 @@ export class LoadedSubject extends BookedLimits {
     const { parts, merged, leases } =
       known === NONE
         ? { ...NO_OTHERS, leases: this.leases }
-        : othersBeside(this.#partsOf(known), this.#set, this.leases, now)
+        : othersBeside(this.#partsOf(known), this.#prepared.set, this.leases, now)
     this.leases = leases
     let id = known
-    if (id !== NONE && !records.isOfSize(id, this.#size)) {
+    if (id !== NONE && !records.isOfSize(id, this.#prepared.size)) {
       records.delete(this.#key)
       id = NONE
     }
-    if (id === NONE) id = records.add(this.#key, this.#size, now)
+    if (id === NONE) id = records.add(this.#key, this.#prepared.size, now)
     else records.use(id, now)
-    records.sets[id] = this.#set
+    records.sets[id] = this.#prepared
     const page = records.page(id)
     const at = records.at(id)
     this.#store(id, page, at, now)
@@ -199,7 +196,7 @@ export class LoadedSubject extends BookedLimits {
 
   /** Keeps what was booked, with what the limits have used of it. */
   #keepAccount(id: number, page: Float64Array, at: number): void {
-    const account = this.accountToKeep(this.#ttlUs)
+    const account = this.accountToKeep(this.#prepared.ttlUs)
     if (account.length === 0) return
     this.#records.accounts.set(id, account)
     page[at + MORE] = (page[at + MORE] as number) | MORE_ACCOUNT
@@ -263,7 +260,7 @@ export class LoadedSubject extends BookedLimits {
 
   #loadOther(id: number, now: number): void {
     const account = this.#records.accounts.get(id) ?? NO_ACCOUNT
-    const found = findStates(this.#partsOf(id), this.#sets.of(this.#set), account, now)
+    const found = findStates(this.#partsOf(id), this.#prepared, account, now)
     this.isKnown = false
     this.last = 0
     for (const [i, limit] of this.limits.entries()) {
@@ -284,14 +281,11 @@ export class LoadedSubject extends BookedLimits {
   }
 
   #enter(set: LimitSet): void {
-    const { limits, size, ttlUs } = this.#sets.of(set)
-    this.#set = set
-    this.limits = limits
-    this.#size = size
-    this.#ttlUs = ttlUs
+    this.#prepared = this.#sets.of(set)
+    this.limits = this.#prepared.limits
   }
 
   #partsOf(id: number): ReturnType<typeof partsOf> {
-    return partsOf(this.#records, id, this.#sets.of(this.#records.sets[id] as LimitSet), this.#keptUs)
+    return partsOf(this.#records, id, this.#records.sets[id] as PreparedSet, this.#keptUs)
   }
 }

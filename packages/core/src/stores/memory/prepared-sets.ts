@@ -2,6 +2,7 @@ import { keptId, type CompiledLimit, type LimitSet } from '../../plans/limit/lim
 import { PreparedLimit } from './prepared-limit.js'
 
 export interface PreparedSet {
+  readonly set: LimitSet
   readonly limits: readonly PreparedLimit[]
   /** How many numbers the states of its limits take. */
   readonly size: number
@@ -13,8 +14,6 @@ export interface PreparedSet {
 export class PreparedSets {
   readonly #known = new WeakMap<LimitSet, PreparedSet>()
   readonly #limits = new WeakMap<CompiledLimit, PreparedLimit[]>()
-  #newest: LimitSet | undefined
-  #prepared: PreparedSet | undefined
   readonly #behindMs: () => number
 
   /** @param behindMs how far the system's clock is behind the store's */
@@ -23,11 +22,10 @@ export class PreparedSets {
   }
 
   of(set: LimitSet): PreparedSet {
-    if (set === this.#newest) return this.#prepared as PreparedSet
-    let prepared = this.#known.get(set)
-    if (!prepared) this.#known.set(set, (prepared = this.#prepare(set)))
-    this.#newest = set
-    this.#prepared = prepared
+    const known = this.#known.get(set)
+    if (known) return known
+    const prepared = this.#prepare(set)
+    this.#known.set(set, prepared)
     return prepared
   }
 
@@ -46,6 +44,6 @@ export class PreparedSets {
       limits.push(limit)
       size += limit.packing?.size ?? 0
     }
-    return { limits, size, ttlUs: set.ttlMs * 1000 }
+    return { set, limits, size, ttlUs: set.ttlMs * 1000 }
   }
 }

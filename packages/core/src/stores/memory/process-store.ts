@@ -1,5 +1,4 @@
 import { processClock } from '../../base/clocks.js'
-import type { LimitSet } from '../../plans/limit/limit-set.js'
 import {
   ID_KEPT_MS,
   KEPT_UNDER_TEST_CLOCK_MS,
@@ -22,7 +21,7 @@ import { BookedLimits } from './booked-limits.js'
 import { EvictionReport, type EvictionListener } from './eviction-report.js'
 import { LoadedSubject } from './loaded-subject.js'
 import { partsOf } from './other-limits.js'
-import { PreparedSets } from './prepared-sets.js'
+import { PreparedSets, type PreparedSet } from './prepared-sets.js'
 import { QuickWay } from './quick-way.js'
 import { MemoryBoard } from './memory-board.js'
 import { MemoryRules } from './memory-rules.js'
@@ -69,9 +68,7 @@ export class ProcessStore implements Store {
     })
     this.rules = new MemoryRules(this.#clock)
     this.board = new MemoryBoard(this.#clock)
-    const sets = this.#newSets()
-    this.#quickWay = new QuickWay(this.#records, this.#keptUs, sets)
-    this.#loaded.push(new LoadedSubject(this.#records, this.#keptUs, sets))
+    this.#quickWay = new QuickWay(this.#records, this.#keptUs)
   }
 
   /** How many subjects are held, for tests. */
@@ -84,7 +81,7 @@ export class ProcessStore implements Store {
     const records = this.#records
     const id = records.find(key)
     if (id === NONE) return undefined
-    const prepared = this.#newSets().of(records.sets[id] as LimitSet)
+    const prepared = records.sets[id] as PreparedSet
     const [leases, denials, expires] = [records.leases.get(id), records.denials.get(id), records.expires(id)]
     const account = records.accounts.get(id)
     return { ...partsOf(records, id, prepared, this.#keptUs), leases, denials, account, expires }

@@ -2,7 +2,6 @@ import type { LimitAnswer } from '../../algorithms/implementation.js'
 import type { LimitSet } from '../../plans/limit/limit-set.js'
 import type { SubRequest } from '../contract.js'
 import type { PreparedLimit } from './prepared-limit.js'
-import type { PreparedSets } from './prepared-sets.js'
 import { EXPIRES, LAST, MORE, MORE_LIMITS, NONE, STATES, type Records } from './records.js'
 
 /**
@@ -13,12 +12,10 @@ export class QuickWay {
   readonly #records: Records
   /** How much longer subjects are kept under a test's clock, in µs. */
   readonly #keptUs: number
-  readonly #sets: PreparedSets
   /** One object for all requests, since garbage collection of one for each costs more. */
   readonly #request = { cost: 0, takes: false, last: 0, now: 0 }
 
-  constructor(records: Records, keptUs: number, sets: PreparedSets) {
-    this.#sets = sets
+  constructor(records: Records, keptUs: number) {
     this.#records = records
     this.#keptUs = keptUs
   }
@@ -37,18 +34,18 @@ export class QuickWay {
   #decide({ key, set, cost }: SubRequest, mayTake: boolean, now: number): LimitAnswer[] | undefined {
     const records = this.#records
     const id = records.find(key)
-    if (id === NONE || records.sets[id] !== set || needsGeneralWay(set)) return undefined
+    const prepared = id === NONE ? undefined : records.sets[id]
+    if (prepared?.set !== set || needsGeneralWay(set)) return undefined
     const page = records.page(id)
     const at = records.at(id)
-    const last = page[at + LAST] as number
     const more = page[at + MORE] as number
-    if (last > now || (page[at + EXPIRES] as number) <= now || more >= MORE_LIMITS) return undefined
-    const { limits, ttlUs } = this.#sets.of(set)
-    const kept = more === 0 ? undefined : records.states[id]
     const request = this.#request
+    request.last = page[at + LAST] as number
+    if (request.last > now || (page[at + EXPIRES] as number) <= now || more >= MORE_LIMITS) return undefined
+    const { limits, ttlUs } = prepared
+    const kept = more === 0 ? undefined : records.states[id]
     const final = limits.length - 1
     request.cost = cost
-    request.last = last
     request.now = now
     // The last limit takes at once if all others have said that the cost fits them.
     request.takes = mayTake && final === 0

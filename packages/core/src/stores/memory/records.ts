@@ -1,8 +1,8 @@
 import type { AnyImplementation } from '../../algorithms/registry.js'
-import type { LimitSet } from '../../plans/limit/limit-set.js'
 import type { Account } from './beside/account.js'
 import type { DenialRecord } from './beside/denial-record.js'
 import type { LeaseBook } from './beside/lease-book.js'
+import type { PreparedSet } from './prepared-sets.js'
 
 /** No record. */
 export const NONE = -1
@@ -69,7 +69,7 @@ export const NO_OTHERS: OtherParts = { parts: [], merged: undefined }
  */
 export class Records {
   /** The limits of the last write, by the record's number. */
-  readonly sets: (LimitSet | undefined)[] = []
+  readonly sets: (PreparedSet | undefined)[] = []
   /** The states that numbers cannot hold, in the order of the set's limits. */
   readonly states: ((object | undefined)[] | undefined)[] = []
   readonly others = new Map<number, OtherParts>()

@@ -52,6 +52,26 @@ describe.each(stores)('%s', (_, newStore) => {
     return new Date(clock.now + resetMs).toISOString()
   }
 
+  test('a list names a subject twice: with one day it counts once, and with two it is refused', async () => {
+    const limiter = make({ plans: { pro: '50/month' }, defaultPlan: 'pro' })
+    const twice = await limiter.consume([acme('2026-01-05'), acme('2025-03-05')])
+    expect(limitOf(twice)).toMatchObject({ used: 1 })
+    expect(() => limiter.consume([acme('2026-01-05'), acme('2026-01-06')])).toThrow(
+      'subjects: got one id twice, with two billing days, expected each id once',
+    )
+    expect(limitOf(await limiter.inspect(acme('2026-01-05')))).toMatchObject({ used: 1 })
+  })
+
+  test.each(['unlimited', 'blocked'])('a plan that is %s refuses a wrong day, too', async (pro) => {
+    const limiter = make({ plans: { pro, free: '5/min' }, defaultPlan: 'free' })
+    for (let again = 0; again < 2; again += 1) {
+      expect((await limiter.consume(acme('2026-01-05', { plan: 'pro' }))).allowed).toBe(pro === 'unlimited')
+      expect(() => limiter.consume(acme('2026-13-05', { plan: 'pro' }))).toThrow(
+        "subject.anchor: got '2026-13-05'",
+      )
+    }
+  })
+
   test('limits behind a month count alike with a day, with another and without one', async () => {
     const limits = ['50/month', { quota: 9, window: 'h', algorithm: 'fixed-window' }, '7/min']
     const limiter = make({ plans: { pro: { limits } }, defaultPlan: 'pro' })

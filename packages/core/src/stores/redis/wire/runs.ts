@@ -108,6 +108,8 @@ function onlyRequest(request: StoreRequest, { set, cost, key }: SubRequest): Onl
 /** The same where subjects have billing days of their own. */
 function onlyBilledRun(batch: readonly StoreRequest[], set: LimitSet, cost: number): OnlyRun | undefined {
   const known = new Map<string, LimitSet>()
+  const keys: string[] = []
+  const sets: LimitSet[] = []
   const kind = kindOf(set)
   for (const request of batch) {
     const part = request.parts[0] as SubRequest
@@ -115,11 +117,14 @@ function onlyBilledRun(batch: readonly StoreRequest[], set: LimitSet, cost: numb
     const before = known.get(part.key)
     // The day of a subject was moved within the batch.
     if (before && before !== part.set) return undefined
+    if (before) continue
     known.set(part.key, part.set)
+    keys.push(part.key)
+    sets.push(part.set)
   }
-  if (known.size > MOST_KEYS) return undefined
-  const run: OnlyRun = { set, cost, keys: [...known.keys()], times: [], answered: undefined }
-  if (known.size === batch.length) return { ...run, sets: [...known.values()] }
+  if (keys.length > MOST_KEYS) return undefined
+  const run = { set, cost, keys, times: [], answered: undefined, sets }
+  if (keys.length === batch.length) return run
   const ordered = withTimes(run, batch)
   return { ...ordered, sets: ordered.keys.map((key) => known.get(key) as LimitSet) }
 }
