@@ -88,7 +88,9 @@ export class BookedLimits extends LoadedLimits {
   protected accountToKeep(ttlUs: number): Account {
     const { limits } = this
     const now = this.#now
-    let account = withoutStale(withClosed(this.settledAccount(), this.#closing), limits, now)
+    // Also of a denial, which is written once the clock has gone back.
+    this.#goOnFrom(this.settledAccount())
+    let account = withoutStale(withClosed(this.account, this.#closing), limits, now)
     for (const limit of limits) {
       if (limit.overage) account = withOpen(account, limit, { now, ttlUs })
       else if (account.length > 0 && !this.#hasOverageBeside(limit)) account = withLargerQuota(account, limit)

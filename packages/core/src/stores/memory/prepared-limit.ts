@@ -243,7 +243,7 @@ export class PreparedLimit {
     const free = algorithm.remaining(state, params)
     const reset = algorithm.wait(state, free + 1, params)
     const held = wait < this.#leasesEndInUs ? this.leased : 0
-    const gone = pots.goneBy(this.now + wait, this.toppedUp())
+    const gone = pots.goneBy(this.now + wait)
     if (wait < reset && cost + gone + held <= free) return wait
     return this.#later(cost, Math.max(wait, reset), wait)
   }
@@ -252,13 +252,11 @@ export class PreparedLimit {
   #later(cost: number, wait: number, since: number): number {
     const pots = this.#pots
     if (!pots) return this.#behindShort(cost, wait)
-    const left = this.toppedUp()
-    const lasting = left - pots.goneBy(this.now + wait, left)
-    const later = pots.wait(cost, this.#behindShort(cost, wait, lasting), left, this.now)
+    const later = pots.wait(cost, this.#behindShort(cost, wait, pots.lasting(this.now + wait)), this.now)
     const endsIn = this.#leasesEndInUs
     if (later !== NEVER || this.leased === 0 || endsIn < since) return later
     // Units that are reserved can come back unused while the top-ups are still there.
-    const gone = pots.goneBy(this.now + endsIn, left)
+    const gone = pots.goneBy(this.now + endsIn)
     return cost + gone <= this.algorithm.remaining(this.state, this.params) ? endsIn : NEVER
   }
 

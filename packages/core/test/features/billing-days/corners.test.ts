@@ -59,7 +59,7 @@ describe.each(stores)('%s', (_, newStore) => {
     expect(() => limiter.consume([acme('2026-01-05'), acme('2026-01-06')])).toThrow(
       'subjects: got one id twice, with two billing days, expected each id once',
     )
-    expect(limitOf(await limiter.inspect(acme('2026-01-05')))).toMatchObject({ used: 1 })
+    expect(limitOf(await limiter.peek(acme('2026-01-05')))).toMatchObject({ used: 1 })
   })
 
   test.each(['unlimited', 'blocked'])('a plan that is %s refuses a wrong day, too', async (pro) => {

@@ -242,15 +242,25 @@ export class Pots {
     })
   }
 
-  /** Of top-ups that have so much left: what will have ended by then. */
-  goneBy(timeUs: number, left: number): number {
-    const gone = this.#livingWith(this.#all - left).filter(({ atUs }) => atUs <= timeUs)
-    return sumOf(gone, 'left')
+  /**
+   * What top-ups have left that will have ended by then, as the account says: a denial does not write what a larger plan restored, so
+   * it counts no more when a top-up or the window ends.
+   */
+  goneBy(timeUs: number): number {
+    return sumOf(
+      this.#living.filter(({ atUs }) => atUs <= timeUs),
+      'left',
+    )
   }
 
-  /** For a cost that does not fit: `wait`, unless the quota and what lasts of the top-ups, of which so much is left, is too little then. */
-  wait(cost: number, wait: number, left: number, now: number): number {
-    return cost > this.#later + left - this.goneBy(now + wait, left) ? NEVER : wait
+  /** The same of those that last longer. */
+  lasting(timeUs: number): number {
+    return sumOf(this.#living, 'left') - this.goneBy(timeUs)
+  }
+
+  /** For a cost that does not fit: `wait`, unless the quota and what lasts of the top-ups is too little then. */
+  wait(cost: number, wait: number, now: number): number {
+    return cost > this.#later + this.lasting(now + wait) ? NEVER : wait
   }
 
   /** Takes the settled account as where it goes on. From which count on top-ups pay does not change. */

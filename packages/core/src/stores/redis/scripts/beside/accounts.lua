@@ -199,28 +199,14 @@ local function over_of(limit)
   return max(limit.count - used - spent - limit.pots.base, 0)
 end
 
--- Calls `note` with each top-up of a limit, and how many units more it pays than when it was loaded: of the top-up that ends first.
--- What came back fills the last one.
-local function each_pot(limit, note)
-  local pots, used = limit.pots, paid(limit)
-  local more, count = used - pots.used, #pots.list
-  local first, last, step = 1, count, 1
-  if more <= 0 then first, last, step = count, 1, -1 end
-  for n = first, last, step do
-    local pot = pots.list[n]
-    local units = more > 0 and min(more, pot.left) or -min(-more, pot.used)
-    note(pot, units)
-    more = more - units
-  end
-end
-
--- What is left of a limit's top-ups in `wait` µs, and what has ended by then.
+-- What is left of a limit's top-ups in `wait` µs, and what has ended by then, as the account says: a denial does not write what a larger
+-- plan restored, so it counts no more when a top-up or the window ends.
 local function left_in(limit, wait)
   local lasting, gone = 0, 0
-  each_pot(limit, function(pot, units)
-    local left = pot.left - units
-    if pot.entry.time > now + wait then lasting = lasting + left else gone = gone + left end
-  end)
+  for n = 1, #limit.pots.list do
+    local pot = limit.pots.list[n]
+    if pot.entry.time > now + wait then lasting = lasting + pot.left else gone = gone + pot.left end
+  end
   return lasting, gone
 end
 
@@ -230,14 +216,19 @@ local function wait_with(limit, cost, wait)
   return cost > (limit.whole or limit.pots.base) + lasting and NEVER or wait
 end
 
--- Notes in the entries what was used since they were loaded.
+-- Notes in the entries what was used since they were loaded: of the top-up that ends first. What came back fills the last one.
 local function settle_limit(set, limit)
   local pots = limit.pots
   local used, left, spent = paid(limit)
-  each_pot(limit, function(pot, units)
-    pot.left, pot.used = pot.left - units, pot.used + units
+  local more, count = used - pots.used, #pots.list
+  local first, last, step = 1, count, 1
+  if more <= 0 then first, last, step = count, 1, -1 end
+  for n = first, last, step do
+    local pot = pots.list[n]
+    local units = more > 0 and min(more, pot.left) or -min(-more, pot.used)
+    pot.left, pot.used, more = pot.left - units, pot.used + units, more - units
     change(set, pot.entry, pot.left, pot.used)
-  end)
+  end
   local gone = pots.spent - spent
   for n = 1, #pots.ended do
     local units = min(gone, pots.ended[n].used)
