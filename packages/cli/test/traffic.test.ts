@@ -178,6 +178,17 @@ describe('why', () => {
     expect(stdout).toMatch(/It would have passed from .* UTC on \(.* later\)\.\n {2}Decided by: Redis\.\n$/)
   })
 
+  test('says whose limit it is where another subject pays', async () => {
+    for (let i = 0; i < 6; i += 1) await app.limiter.consume(free('org-7') as never)
+    await app.limiter.consume([{ id: 'user-1', plan: 'pro' }, free('org-7')] as never)
+    await app.limiter.traffic()
+    const { stdout } = await app.runElsewhere('why', 'user-1')
+    expect(stdout).toMatch(/ free\.\w+ of org-7 /)
+    expect(stdout).toMatch(
+      /user-1 on the plan pro was denied at .*: the limit free\.\w+ of org-7 was used up \(/,
+    )
+  })
+
   test('says which cost would have fit', async () => {
     await use('acme', 3)
     await app.limiter.consume(free('acme') as never, { cost: 4 })

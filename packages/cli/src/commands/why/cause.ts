@@ -5,7 +5,17 @@ import { counted, lengthInWords, numberInWords, timeInWords } from '../../output
 /** Why a request was denied: from a reference, or the latest of a record in the log. */
 export type Cause = Pick<
   ReferredDenial,
-  'at' | 'reason' | 'plan' | 'limit' | 'cost' | 'used' | 'quota' | 'fitsAt' | 'source' | 'override'
+  | 'at'
+  | 'reason'
+  | 'plan'
+  | 'limit'
+  | 'limitOf'
+  | 'cost'
+  | 'used'
+  | 'quota'
+  | 'fitsAt'
+  | 'source'
+  | 'override'
 > & { readonly subject?: string | number | undefined }
 
 /** The same for a person, and what would have let the request pass. */
@@ -36,8 +46,9 @@ function cheaper({ reason, cost, used, quota }: Cause): readonly string[] {
     : []
 }
 
-function causeInWords({ reason, limit, cost, used, quota }: Cause): string {
-  const name = limit === undefined ? 'a limit' : `the limit ${safeText(limit)}`
+function causeInWords({ reason, limit, limitOf, cost, used, quota }: Cause): string {
+  const whose = limitOf === undefined ? '' : ` of ${safeText(limitOf)}`
+  const name = limit === undefined ? 'a limit' : `the limit ${safeText(limit)}${whose}`
   const counts =
     used === undefined || quota === undefined
       ? ''

@@ -126,15 +126,29 @@ const COLUMNS = [
 ] as const
 
 function cellsOf(record: DenialRecord, nowMs: number): readonly Cell[] {
-  const { subject, plan, limit, reason, source, first, last, count, cost, used, quota, waitMs, route } =
-    record
+  const {
+    subject,
+    plan,
+    limit,
+    limitOf,
+    reason,
+    source,
+    first,
+    last,
+    count,
+    cost,
+    used,
+    quota,
+    waitMs,
+    route,
+  } = record
   return [
     timeInWords(first, nowMs).replace(/ UTC$/, ''),
     last.toISOString().slice(11, 19),
     numberInWords(count),
     safeText(subject),
     safeText(plan, 32),
-    safeText(limit ?? reason, 40),
+    safeText(limitOf === undefined ? (limit ?? reason) : `${limit} of ${limitOf}`, 40),
     used === undefined || quota === undefined ? '' : `${numberInWords(used)} of ${numberInWords(quota)}`,
     numberInWords(cost),
     waitMs === null ? { text: 'never', style: 'bad' } : lengthInWords(waitMs),

@@ -110,12 +110,13 @@ class SealedReferences implements DenialReferences {
     const now = Date.now()
     const second = Math.floor(now / 1000)
     const { subject, plan, cost, reason, source, override, limits, retryAfterMs } = decision
-    const limit = lastBack(decision)
+    const { name: limit, owner } = lastBack(decision) ?? {}
     const { quota, windowMs } = limits.find(({ name }) => name === limit) ?? {}
     // Two limiters, scopes or own limits can have limits of one name. One that differs in nothing else fits at another time.
     const fits = retryAfterMs === null ? null : Math.round((now + retryAfterMs) / 1000)
-    // The id comes last, since it alone can have any character.
-    const key = `${plan}\n${limit}\n${[quota, windowMs, fits, cost, reason, source, override].join(' ')}\n${subject?.id}`
+    // The ids come last, since they alone can have any character.
+    const ids = JSON.stringify([subject?.id, owner?.id])
+    const key = `${plan}\n${limit}\n${[quota, windowMs, fits, cost, reason, source, override].join(' ')}\n${ids}`
     if (second !== this.#second || this.#known.size >= MOST_KNOWN) {
       this.#known.clear()
       this.#second = second

@@ -10,11 +10,13 @@ export interface DeniedFacts {
   readonly source: DecisionSource
   /** Set if a rule had changed the limits. */
   readonly override?: true
-  /** Whom the request counted against. A long id is cut off, and ends with `…`; so are plan and limit. */
+  /** Whom the request counted against. A long id is cut off, and ends with `…`; so are plan, limit and `limitOf`. */
   readonly subject: string
   readonly plan: string
   /** The limit that denied: of several, the one that is back last. Left out if it was none. */
   readonly limit?: string
+  /** Whose limit it is, of a request with several subjects. Left out if it is that of `subject`. */
+  readonly limitOf?: string
   /** Units that the request asked for, that were used, and the quota. The last two are left out where they were not known. */
   readonly cost: number
   readonly used?: number
@@ -49,19 +51,19 @@ const OVERRIDE = 128
 /** In a text's length: it was cut off. */
 const CUT = 128
 const TIME_BYTES = 6
-/** Of a plan and a limit. What is left is the subject's. */
+/** Of a plan, a limit and whose that is. What is left is the subject's. */
 const MOST_NAME = 24
 
 /**
  * 1 byte: reason, with 128 if a rule had changed the limits; 1 byte: source; 6 bytes: time in ms; then numbers of 7 bits a byte, each but
  * its last with 128: cost, used + 1 (0: not known), quota, wait in ms + 1 (0: never); then texts in UTF-8, each after its length: limit,
- * plan, subject.
+ * plan, subject and, if that is another subject, whose limit it is.
  */
 export function packDenial(decision: Decision, nowMs: number, mostBytes: number): Uint8Array {
   const { reason = 'quota-exceeded', source, override, cost, plan, retryAfterMs } = decision
   // A decision that was made by hand need not say whose it is.
   const { id = '' } = (decision.subject ?? {}) as Partial<Decision['subject']>
-  const limit = lastBack(decision) ?? ''
+  const { name: limit = '', owner } = lastBack(decision) ?? {}
   const state = [...decision.limits, ...(decision.localLimits ?? [])].find(({ name }) => name === limit)
   const time = Buffer.alloc(TIME_BYTES)
   time.writeUIntBE(nowMs, 0, TIME_BYTES)
@@ -72,8 +74,11 @@ export function packDenial(decision: Decision, nowMs: number, mostBytes: number)
     ...[time, Buffer.from(numbers.flatMap(bytesOfNumber))],
     ...[bytesOfText(limit, MOST_NAME), bytesOfText(plan ?? '', MOST_NAME)],
   ]
-  const left = mostBytes - parts.reduce((sum, { length }) => sum + length, 0) - 1
-  return Buffer.concat([...parts, bytesOfText(String(id), left)])
+  const left = mostBytes - parts.reduce((sum, { length }) => sum + length, 0)
+  // Both ids get something where numbers and names are long.
+  const mostOfOwner = Math.min(MOST_NAME, (left >> 1) - 1)
+  const limitOf = owner ? bytesOfText(String(owner.id), mostOfOwner) : Buffer.of()
+  return Buffer.concat([...parts, bytesOfText(String(id), left - limitOf.length - 1), limitOf])
 }
 
 /** The facts of a text that `packDenial` made. */
@@ -98,11 +103,13 @@ export function unpackDenial(packed: Uint8Array): DeniedFacts {
   }
   const [cost, used, quota, wait] = [number(), number(), number(), number()]
   const [limit, plan, subject] = [text(), text(), text()]
+  const limitOf = at < bytes.length ? text() : undefined
   return {
     atMs,
     reason: REASONS[first % OVERRIDE] as DenialReason,
     ...{ subject, plan },
     ...(limit !== '' && { limit }),
+    ...(limitOf !== undefined && { limitOf }),
     cost,
     ...(used > 0 && { used: used - 1, quota }),
     waitMs: wait === 0 ? null : wait - 1,

@@ -1,5 +1,6 @@
 import { NEVER } from '../../algorithms/implementation.js'
 import type { Limit } from '../../plans/limit/limit.js'
+import type { Subject } from '../../plans/subject.js'
 import type { Part } from '../../requests/request.js'
 import { CountedDecision } from './counted-decision.js'
 import { toMs } from './limit-states.js'
@@ -13,6 +14,8 @@ export interface DenyingLimit extends Pick<Limit, 'name' | 'quota' | 'windowMs' 
   /** As in Part. */
   readonly planName: string | undefined
   readonly place: string | undefined
+  /** Whom it limits; undefined if that is not known. */
+  readonly owner: Subject | undefined
   /** ms until the cost fits; null when it never can. */
   readonly waitMs: number | null
 }
@@ -45,21 +48,33 @@ export function findDenial(decision: Decision): Denial {
   return { limits: denying, atMs: Math.floor(at / 1000), isOfShare: (verdict.share ?? 1) < 1 }
 }
 
-/** The name of the limit that keeps a request waiting: of several that denied it, the one that is back last. */
-export function lastBack(decision: Decision): string | undefined {
-  const { violated } = decision
-  if (violated.length < 2) return violated[0]
+/** The limit that keeps a request waiting: of several that denied it, the one that is back last. */
+export interface LastBack {
+  readonly name: string
+  /** Whom it limits, if that is not the subject that pays. */
+  readonly owner?: Subject | undefined
+}
+
+export function lastBack(decision: Decision): LastBack | undefined {
+  const [name, second] = decision.violated
+  if (name === undefined) return undefined
+  const isJoint = CountedDecision.is(decision) && CountedDecision.requestOf(decision).subjects !== undefined
+  if (second === undefined && !isJoint) return { name }
   const waitOf = ({ waitMs }: DenyingLimit): number => waitMs ?? Number.MAX_VALUE
   const [last] = findDenial(decision).limits.toSorted((a, b) => waitOf(b) - waitOf(a))
-  return last?.name ?? violated[0]
+  if (!last) return { name }
+  const { owner } = last
+  return isJoint && owner !== CountedDecision.requestOf(decision).subject
+    ? { name: last.name, owner }
+    : { name: last.name }
 }
 
 function denyingLimit(
   { name, quota, windowMs, capacity }: Limit,
-  { planName, place }: Part,
+  { planName, place, subject: owner }: Part,
   when: Pick<DenyingLimit, 'timeZone' | 'waitMs'>,
 ): DenyingLimit {
-  return { name, quota, windowMs, capacity, planName, place, ...when }
+  return { name, quota, windowMs, capacity, planName, place, owner, ...when }
 }
 
 function limitsOfCopy({ limits, violated, retryAfterMs: waitMs }: Decision): DenyingLimit[] {
@@ -67,7 +82,7 @@ function limitsOfCopy({ limits, violated, retryAfterMs: waitMs }: Decision): Den
     .filter(({ name }) => violated.includes(name))
     .map(({ name, quota, windowMs, used, remaining }: LimitState) => {
       const capacity = used + remaining
-      const unknown = { timeZone: undefined, planName: undefined, place: undefined }
+      const unknown = { timeZone: undefined, planName: undefined, place: undefined, owner: undefined }
       return { name, quota, windowMs, capacity, ...unknown, waitMs }
     })
 }

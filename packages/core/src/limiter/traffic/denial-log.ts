@@ -1,6 +1,7 @@
 import { randomText } from '../../base/platform.js'
 import { givenOf } from '../../base/options.js'
-import type { Target } from '../../features/rules/rule-options.js'
+import { readTarget, type Target } from '../../features/rules/rule-options.js'
+import type { HideId } from '../../requests/key.js'
 import type { Note } from '../../stores/board.js'
 import type { Decision, DecisionSource, DenialReason } from '../decision/decision.js'
 import { lastBack } from '../decision/denial.js'
@@ -25,6 +26,8 @@ export interface DenialRecord {
   readonly plan: string
   /** The limit that denied: of several, the one that is back last. Left out if it was none. */
   readonly limit?: string
+  /** Whose limit it is, of a request with several subjects: its id, as `subject`. Left out if it is that of `subject`. */
+  readonly limitOf?: string
   readonly reason: DenialReason
   /** What made the latest of the decisions. */
   readonly source: DecisionSource
@@ -59,9 +62,14 @@ interface Open {
 
 /** The denials of one process, as it writes them down. */
 export class DenialRecords {
+  readonly #hide: HideId | undefined
   readonly #open = new Map<string, Open>()
   /** Records that are over before they were put. */
   #over: Open[] = []
+
+  constructor(hide: HideId | undefined) {
+    this.#hide = hide
+  }
 
   /** @param count how many denials this one stands for */
   note(
@@ -69,8 +77,8 @@ export class DenialRecords {
     { what: key, of: subject }: Target,
     { count, nowMs }: { readonly count: number; readonly nowMs: number },
   ): void {
-    const facts = factsOf(decision)
-    const held = `${key} ${facts.limit ?? ''} ${facts.reason} ${OF_STORE.has(facts.source) ? 'store' : facts.source}`
+    const facts = factsOf(decision, this.#hide)
+    const held = `${key} ${facts.limit ?? ''} ${facts.limitOf ?? ''} ${facts.reason} ${OF_STORE.has(facts.source) ? 'store' : facts.source}`
     const known = this.#open.get(held)
     const isOpen = known !== undefined && nowMs < known.record.first.getTime() + known.lengthMs
     const last = new Date(nowMs)
@@ -138,6 +146,7 @@ export function readRecord({
 function areFacts({
   plan,
   limit = '',
+  limitOf = '',
   reason,
   source,
   route = '',
@@ -145,7 +154,7 @@ function areFacts({
 }: Omit<DenialRecord, 'subject' | 'first' | 'last'>): boolean {
   const { count, cost, used = 0, quota = 0, waitMs } = numbers
   return (
-    [plan, limit, reason, source, route].every((text) => typeof text === 'string') &&
+    [plan, limit, limitOf, reason, source, route].every((text) => typeof text === 'string') &&
     [count, cost, used, quota, waitMs ?? 0].every((number) => typeof number === 'number' && number >= 0)
   )
 }
@@ -155,14 +164,18 @@ export function isTime(ms: unknown): ms is number {
   return typeof ms === 'number' && Math.abs(ms) <= 8.64e15
 }
 
-function factsOf(decision: Decision): Omit<DenialRecord, 'subject' | 'first' | 'last' | 'count' | 'route'> {
+function factsOf(
+  decision: Decision,
+  hide: HideId | undefined,
+): Omit<DenialRecord, 'subject' | 'first' | 'last' | 'count' | 'route'> {
   const { plan, reason = 'quota-exceeded', source, cost, retryAfterMs, override } = decision
-  const limit = lastBack(decision)
+  const { name: limit, owner } = lastBack(decision) ?? {}
+  const limitOf = owner && readTarget(owner, hide).of
   const state = [...decision.limits, ...(decision.localLimits ?? [])].find(({ name }) => name === limit)
   const waitMs = retryAfterMs === null ? null : Math.ceil(retryAfterMs)
   return {
     plan,
-    ...givenOf({ limit }),
+    ...givenOf({ limit, limitOf }),
     ...{ reason, source, cost, waitMs },
     ...(state && { used: state.used, quota: wholeOf(state) }),
     ...givenOf({ override }),

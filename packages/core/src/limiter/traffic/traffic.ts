@@ -57,7 +57,7 @@ export class Traffic {
   readonly #id = randomText(9)
   readonly #sampler = new Sampler()
   readonly #seen = new SeenLately()
-  readonly #denials = new DenialRecords()
+  readonly #denials: DenialRecords
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #notedMs = 0
@@ -76,6 +76,7 @@ export class Traffic {
 
   constructor(options: TrafficOptions) {
     this.#options = options
+    this.#denials = new DenialRecords(options.hide)
   }
 
   /** Counts a decision. Under load only some: of denials, all that took a call of the store. */

@@ -100,7 +100,7 @@ const PAID_BY_LARGER = [
   { do: 'topUp', plan: 'two', nth: 0, units: 6, for: 3000 },
   { do: 'consume', plan: 'two', cost: 8 },
   { do: 'consume', plan: 'larger', cost: 12 },
-] as Act[]
+] as unknown as Act[]
 
 test('in memory', async () => {
   await fc.assert(
