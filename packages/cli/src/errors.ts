@@ -55,7 +55,9 @@ export function toCommandError(thrown: unknown): CommandError {
   const text = safeText(String(message ?? thrown), 600).replace(/ or a Date$/, '')
   if (typeof code !== 'string' || !Object.hasOwn(EXIT_OF, code))
     return new CommandError(EXIT.refused, `This failed unexpectedly: ${text}`)
-  const said = typeof path === 'string' && OPTIONS.includes(path) ? `--${dashed(text)}` : text
+  const ofSubject = text.replace(/^subject\.(?=(?:anchor|timeZone): )/, '')
+  const isOption = ofSubject !== text || (typeof path === 'string' && OPTIONS.includes(path))
+  const said = isOption ? `--${dashed(ofSubject)}` : text
   return new CommandError(EXIT_OF[code as ErrorCode], `${said.replace(/[.]$/, '')}.`)
 }
 

@@ -165,6 +165,29 @@ describe('bookings', () => {
     })
   })
 
+  test('count in the months of its billing day, which show has, too', async () => {
+    // Ten days from now at the earliest, and no month lacks it.
+    const anchor = (new Date().getUTCDate() + 9) % 28 || 28
+    const day = ['--anchor', `${anchor}`, '--time-zone', 'Asia/Tokyo']
+    expect((await app.run('penalize', 'acme', ...order, '--units', '40', ...day)).code).toBe(0)
+    const billed = { ...acme, anchor, timeZone: 'Asia/Tokyo' }
+    const { running } = await app.limiter.usageOf(billed, { limit: 'month' })
+    expect(running).toMatchObject({ used: 40 })
+    // Midnight in Tokyo.
+    expect([running?.from.getUTCHours(), running?.until.getUTCHours()]).toEqual([15, 15])
+    const shown = await app.json('show', 'acme', '--plan', 'free', ...day)
+    expect(shown.usage[0]?.running).toMatchObject({
+      from: running?.from.toISOString(),
+      until: running?.until.toISOString(),
+    })
+    const wrong = await app.run('renew', 'acme', ...order, '--anchor', '2026-02-30', '--time-zone', 'Mars')
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--anchor: got '2026-02-30', /) })
+    const nowhere = await app.run('renew', 'acme', ...order, '--time-zone', 'Mars')
+    expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--time-zone: got 'Mars', /) })
+    const unplanned = await app.run('renew', 'acme', '--limit', 'month', '--key', 'k', ...day)
+    expect(unplanned.stderr).toContain('Which plan is it? There are several: free, pro, off, staff.')
+  })
+
   test('reset groups and stacked limits that are named', async () => {
     const scope = app.limiter.scope({ group: 'exports', stacked: { login: '9/h' } })
     await scope.consume(acme)

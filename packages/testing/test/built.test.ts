@@ -15,7 +15,7 @@ const MOST_BYTES = 635_000
 /** For the kit for tests, which no application loads. */
 const MOST_BYTES_KIT = 12_000
 /** For browsers, before an application's bundler makes it smaller. */
-const MOST_BYTES_BROWSER = 372_000
+const MOST_BYTES_BROWSER = 373_000
 
 /** What a page might do: an odd id with a secret, a limit of requests in flight, a wait in line, a mistake, a warning. */
 const USE = `
@@ -163,7 +163,7 @@ describe('core for browsers', () => {
   const file = core('esm', 'browser')
   const code = readFileSync(file, 'utf8')
 
-  test('is one file of at most 372 kB, of ESM alone', () => {
+  test('is one file of at most 373 kB, of ESM alone', () => {
     expect(statSync(file).size).toBeLessThanOrEqual(MOST_BYTES_BROWSER)
     expect(filesOf('core', 'cjs', '.js').filter((one) => one.endsWith('browser.js'))).toEqual([])
   })

@@ -6,14 +6,14 @@ import { counted, endInWords, lengthInWords, numberInWords } from '../output/wor
 import { needItsPlan, type Context } from '../session/configuration.js'
 import { asSubject, findPlan, type Found } from '../session/plan.js'
 import type { Session } from '../session/session.js'
-import { shownSubject, withPlan, type SubjectFlags } from '../session/subject.js'
+import { shownSubject, withGiven, type GivenFlags, type SubjectFlags } from '../session/subject.js'
 import { carryOut, withChange, type ChangeFlags, type Conclusion } from './change.js'
-import { addCommand, collected, withSubject, type Action, type Shell } from './command.js'
+import { addCommand, collected, withGivenOptions, withSubject, type Action, type Shell } from './command.js'
 import { needEnd, withEnd, type EndFlags } from './ends.js'
 
 type BookingFlags = ChangeFlags &
-  SubjectFlags &
-  EndFlags & { readonly plan?: string; readonly limit: string; readonly key: string; readonly units?: string }
+  GivenFlags &
+  EndFlags & { readonly limit: string; readonly key: string; readonly units?: string }
 
 /** What the three kinds of bookings differ in. */
 interface Kind {
@@ -38,13 +38,12 @@ function unitsOf({ units = '' }: BookingFlags): number {
 const limitOf = ({ limit }: BookingFlags): string => `its limit '${safeText(limit)}'`
 
 function bookingCommand(command: Command): Command {
-  return command
+  return withGivenOptions(command)
     .requiredOption('--limit <name>', 'the name of the limit, such as month: tollgate show lists them')
     .requiredOption(
       '--key <text>',
       'what this is for, such as order-17: it counts once, so you can repeat the command',
     )
-    .option('--plan <name>', "the customer's plan, if the application names it with each request")
 }
 
 function book(kind: Kind): Action<BookingFlags> {
@@ -53,7 +52,7 @@ function book(kind: Kind): Action<BookingFlags> {
     let flags = context.flags
     let known: Found | undefined
     const findItsPlan = async (session: Session): Promise<void> => {
-      const { plan, ...subject } = asSubject(withPlan(id, flags))
+      const { plan, ...subject } = asSubject(withGiven(id, flags))
       known = await findPlan(session, subject)
       const { planFrom, plan: found } = known
       if (plan === undefined && found !== undefined && planFrom !== 'default')
@@ -108,7 +107,7 @@ function addTopUp(shell: Shell): void {
     },
     book({
       call: (limiter, id, flags) =>
-        limiter.topUp(withPlan(id, flags), {
+        limiter.topUp(withGiven(id, flags), {
           ...{ limit: flags.limit, units: unitsOf(flags), key: flags.key },
           ...needEnd(flags),
         }),
@@ -136,7 +135,7 @@ function addRenew(shell: Shell): void {
       examples: [['renew acme --plan pro --limit month --key invoice-4711', 'the month of acme']],
     },
     book({
-      call: (limiter, id, { limit, key, ...flags }) => limiter.renew(withPlan(id, flags), { limit, key }),
+      call: (limiter, id, { limit, key, ...flags }) => limiter.renew(withGiven(id, flags), { limit, key }),
       says: (id, { limit }) =>
         `Begins the limit '${safeText(limit)}' of ${shownSubject(id)} afresh. Its other limits stay as they are.`,
       undo: 'This cannot be undone: what was used before is forgotten.',
@@ -157,7 +156,7 @@ function addPenalize(shell: Shell): void {
     },
     book({
       call: (limiter, id, flags) =>
-        limiter.penalize(withPlan(id, flags), { limit: flags.limit, units: unitsOf(flags), key: flags.key }),
+        limiter.penalize(withGiven(id, flags), { limit: flags.limit, units: unitsOf(flags), key: flags.key }),
       says: (id, flags) =>
         `Counts ${counted(unitsOf(flags), 'unit')} of ${shownSubject(id)} as used in ${limitOf(flags)}.`,
       undo: 'No command takes this back. The units come back with the window, or with renew.',
@@ -179,7 +178,7 @@ async function reset(context: Context<ResetFlags>, id = ''): Promise<ExitCode> {
       for (const one of group) limiter.scope({ group: one })
       // A limiter finds the counters of a stacked limit by its name. How much it allows does not matter here.
       for (const one of stacked) limiter.scope({ stacked: { [one]: '1/s' } })
-      return limiter.reset(withPlan(id, flags))
+      return limiter.reset(withGiven(id, flags))
     },
     announce: () => [
       `Forgets all that ${shown} used of its plan${scopes === '' ? '' : ` and of ${scopes}`}, its top-ups, and the keys of its bookings.`,

@@ -81,6 +81,14 @@ export function withSubject(command: Command): Command {
     .option('--exact', "the id is meant as it is, also if it ends with '*'")
 }
 
+/** The options that say what the application says of a customer with each request. */
+export function withGivenOptions(command: Command): Command {
+  return command
+    .option('--plan <name>', "the customer's plan, if the application names it with each request")
+    .option('--anchor <day>', 'its billing day, such as 2026-01-31 or 15, if the application passes one')
+    .option('--time-zone <name>', 'the time zone of its billing day, such as Europe/Berlin')
+}
+
 /** Options that are given more than once, such as `--limit`. */
 export function collected(one: string, before: readonly string[] = []): readonly string[] {
   return [...before, one]

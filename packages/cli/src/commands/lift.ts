@@ -3,7 +3,7 @@ import type { Rule } from '@tollgate/core'
 import { EXIT, wrong, type ExitCode } from '../errors.js'
 import { endInWords } from '../output/words.js'
 import type { Context } from '../session/configuration.js'
-import { shownSubject, subjectOf, withPlan, type SubjectFlags } from '../session/subject.js'
+import { shownSubject, subjectOf, withGiven, type SubjectFlags } from '../session/subject.js'
 import {
   carryOut,
   noteOf,
@@ -82,7 +82,7 @@ export function addForgetPlan(shell: Shell): void {
     async (context, id = '') => {
       const shown = shownSubject(id)
       return carryOut<void>(context, {
-        call: (limiter) => limiter.forgetPlan(withPlan(id, context.flags), { everywhere: true }),
+        call: (limiter) => limiter.forgetPlan(withGiven(id, context.flags), { everywhere: true }),
         announce: () => [`Makes all processes look up the plan of ${shown} again.`],
         conclude: () => ({
           says: `Done. The next request of ${shown} in each process asks for its plan, within about a second.`,

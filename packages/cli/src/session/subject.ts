@@ -10,6 +10,14 @@ export interface SubjectFlags {
   readonly exact?: boolean
 }
 
+/** What the application says of a customer with each request, beside its id. */
+export interface GivenFlags extends SubjectFlags {
+  readonly plan?: string
+  /** Its billing day: a date, or a day of the month. */
+  readonly anchor?: string
+  readonly timeZone?: string
+}
+
 /** Whom an argument means: as the calls of a limiter take it. */
 export function subjectOf(given: string, { ip = false, exact = false }: SubjectFlags): Subject | string {
   if (given === '')
@@ -24,11 +32,22 @@ export function subjectOf(given: string, { ip = false, exact = false }: SubjectF
   return exact ? { id: given } : given
 }
 
-/** The same with the plan, for calls that are about one subject. An id alone stays one, so that core refuses it where it says no plan. */
-export function withPlan(given: string, flags: SubjectFlags & { readonly plan?: string }): Subject | string {
+/**
+ * The same with its plan and billing day, for calls that are about one subject. An id alone stays one, so that core refuses it where it
+ * says no plan.
+ */
+export function withGiven(given: string, flags: GivenFlags): Subject | string {
   const subject = flags.exact ? given : subjectOf(given, flags)
-  if (flags.plan === undefined) return subject
-  return { ...(typeof subject === 'string' ? { id: subject } : subject), plan: flags.plan }
+  const { plan, anchor, timeZone } = flags
+  if (plan === undefined && anchor === undefined && timeZone === undefined) return subject
+  // No date is so short.
+  const day = anchor !== undefined && /^\d{1,2}$/.test(anchor) ? Number(anchor) : anchor
+  const said = {
+    ...(plan !== undefined && { plan }),
+    ...(day !== undefined && { anchor: day }),
+    ...(timeZone !== undefined && { timeZone }),
+  }
+  return { ...(typeof subject === 'string' ? { id: subject } : subject), ...said }
 }
 
 /** For people: safe, and short. */

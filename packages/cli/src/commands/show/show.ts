@@ -7,13 +7,13 @@ import { endInWords, lengthInWords, numberInWords, quotaInWords, timeInWords } f
 import { configure, needPlan, withPlansOfStore, type SharedFlags } from '../../session/configuration.js'
 import { asSubject, type PlanFrom } from '../../session/plan.js'
 import { isAlive, needHashIds, UNSEEN, withSession, type Session } from '../../session/session.js'
-import { shownSubject, withPlan, type SubjectFlags } from '../../session/subject.js'
-import { addCommand, withConnection, withSubject, type Shell } from '../command.js'
+import { shownSubject, withGiven, type GivenFlags } from '../../session/subject.js'
+import { addCommand, withConnection, withGivenOptions, withSubject, type Shell } from '../command.js'
 import { see, type Seen } from './seen.js'
 import { RULE_COLUMNS, ruleCells, ruleJson } from '../rule-words.js'
 
 type Limit = Seen['look']['limits'][number]
-type ShowFlags = SharedFlags & SubjectFlags & { readonly plan?: string }
+type ShowFlags = SharedFlags & GivenFlags
 export function addShow(shell: Shell): void {
   const command = addCommand<ShowFlags>(
     shell,
@@ -32,7 +32,7 @@ export function addShow(shell: Shell): void {
       const { flags, out } = context
       const configuration = await configure(context)
       if (configuration.plans) needPlan(configuration, flags.plan)
-      const subject = asSubject(withPlan(id, flags))
+      const subject = asSubject(withGiven(id, flags))
       const show = async (session: Session): Promise<ExitCode> => {
         await needHashIds(session)
         const seen = await see(session, subject)
@@ -44,7 +44,7 @@ export function addShow(shell: Shell): void {
       return withSession(context, configuration, show, { complete: withPlansOfStore })
     },
   )
-  withConnection(withSubject(command.option('--plan <name>', "the customer's plan")))
+  withConnection(withSubject(withGivenOptions(command)))
 }
 
 function toJson({ subject, planFrom, look, usage, rules, blockedBy, planError }: Seen): unknown {

@@ -65,7 +65,10 @@ export function wrongInBillingDay(
   if (hasYears && typeof anchor === 'number')
     return ['anchor', "a date such as '2026-01-31', since the subject has a limit of a year"]
   if (anchor !== undefined && !isAnchor('month', anchor))
-    return ['anchor', "a date such as '2026-01-31', without a time zone, or a day of the month from 1 to 31"]
+    return [
+      'anchor',
+      "a date such as '2026-01-31', without a time zone, or a day of the month as a number from 1 to 31",
+    ]
   if (timeZone !== undefined && !isTimeZone(timeZone as string))
     return ['timeZone', "a time zone such as 'Europe/Berlin'"]
   return undefined

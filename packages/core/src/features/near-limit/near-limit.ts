@@ -78,8 +78,12 @@ export class NearLimits implements Feature {
     const highest = passed.at(-1)
     // The calendar window in which it was used; a mark that comes later would be of the next one.
     const endsAt = limit.compiled.timeZone === undefined ? Infinity : own.at + own.reset
+    const keyOf = (share: number): string => markKey(part.key, markName(part.limits, index, share))
+    const known = this.#known.get(part.key)
+    // Another process has renewed or reset it. Nearer to the share, units that come and go would ask the store again and again.
+    if (known) for (const share of limit.warnAt) if (used / capacity < share / 2) known.delete(keyOf(share))
     for (const share of passed) {
-      const key = markKey(part.key, markName(part.limits, index, share))
+      const key = keyOf(share)
       this.#mark({ key, request, part, limit, endsAt }, () => {
         // Lower ones are only marked, so that they are not told later.
         if (share === highest) this.#tell(part, limit, { share, used, quota: capacity })

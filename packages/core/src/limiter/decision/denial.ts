@@ -1,7 +1,7 @@
 import { NEVER } from '../../algorithms/implementation.js'
 import type { Limit } from '../../plans/limit/limit.js'
 import type { Subject } from '../../plans/subject.js'
-import type { Part } from '../../requests/request.js'
+import type { Request } from '../../requests/request.js'
 import { CountedDecision } from './counted-decision.js'
 import { toMs } from './limit-states.js'
 import type { Decision, LimitState } from './decision.js'
@@ -10,12 +10,12 @@ import { limitsByPart } from '../../stores/outcome-check.js'
 /** A limit that denied a request, with everything that the text of the denial needs. */
 export interface DenyingLimit extends Pick<Limit, 'name' | 'quota' | 'windowMs' | 'capacity'> {
   /** Set if the windows of the limit follow the calendar. */
-  readonly timeZone: string | undefined
+  readonly timeZone?: string | undefined
   /** As in Part. */
-  readonly planName: string | undefined
-  readonly place: string | undefined
+  readonly planName?: string | undefined
+  readonly place?: string | undefined
   /** Whom it limits; undefined if that is not known. */
-  readonly owner: Subject | undefined
+  readonly owner?: Subject | undefined
   /** ms until the cost fits; null when it never can. */
   readonly waitMs: number | null
 }
@@ -41,8 +41,11 @@ export function findDenial(decision: Decision): Denial {
     for (const [i, limit] of part.limits.entries()) {
       const wait = own[i]?.wait ?? 0
       if (wait === 0) continue
+      const { name, quota, windowMs, capacity } = limit
       const { timeZone } = part.set.limits[i] ?? limit.compiled
-      denying.push(denyingLimit(limit, part, { timeZone, waitMs: wait === NEVER ? null : toMs(wait) }))
+      const { planName, place, subject: owner } = part
+      const waitMs = wait === NEVER ? null : toMs(wait)
+      denying.push({ name, quota, windowMs, capacity, timeZone, planName, place, owner, waitMs })
     }
   }
   return { limits: denying, atMs: Math.floor(at / 1000), isOfShare: (verdict.share ?? 1) < 1 }
@@ -58,31 +61,22 @@ export interface LastBack {
 export function lastBack(decision: Decision): LastBack | undefined {
   const [name, second] = decision.violated
   if (name === undefined) return undefined
-  const isJoint = CountedDecision.is(decision) && CountedDecision.requestOf(decision).subjects !== undefined
-  if (second === undefined && !isJoint) return { name }
+  const { subject, subjects } = CountedDecision.is(decision) ? CountedDecision.requestOf(decision) : COPY
+  if (second === undefined && !subjects) return { name }
   const waitOf = ({ waitMs }: DenyingLimit): number => waitMs ?? Number.MAX_VALUE
-  const [last] = findDenial(decision).limits.toSorted((a, b) => waitOf(b) - waitOf(a))
-  if (!last) return { name }
-  const { owner } = last
-  return isJoint && owner !== CountedDecision.requestOf(decision).subject
-    ? { name: last.name, owner }
-    : { name: last.name }
+  const [last = { name, owner: subject }] = findDenial(decision).limits.toSorted(
+    (x, y) => waitOf(y) - waitOf(x),
+  )
+  return { name: last.name, owner: last.owner === subject ? undefined : last.owner }
 }
 
-function denyingLimit(
-  { name, quota, windowMs, capacity }: Limit,
-  { planName, place, subject: owner }: Part,
-  when: Pick<DenyingLimit, 'timeZone' | 'waitMs'>,
-): DenyingLimit {
-  return { name, quota, windowMs, capacity, planName, place, owner, ...when }
-}
+const COPY: Partial<Request> = {}
 
 function limitsOfCopy({ limits, violated, retryAfterMs: waitMs }: Decision): DenyingLimit[] {
   return limits
     .filter(({ name }) => violated.includes(name))
     .map(({ name, quota, windowMs, used, remaining }: LimitState) => {
       const capacity = used + remaining
-      const unknown = { timeZone: undefined, planName: undefined, place: undefined, owner: undefined }
-      return { name, quota, windowMs, capacity, ...unknown, waitMs }
+      return { name, quota, windowMs, capacity, waitMs }
     })
 }

@@ -23,6 +23,7 @@ interface LimitsOfZone {
 
 /** The limits of a plan, by what its subjects say of their day. */
 interface LimitsByDay {
+  readonly plan: Plan
   readonly hasYears: boolean
   readonly zones: Map<string, LimitsOfZone>
   /** By the id of the day: days of equal windows share their limits. */
@@ -33,9 +34,8 @@ interface LimitsByDay {
 export class BillingDays {
   readonly #isCounted: (set: LimitSet) => boolean
   readonly #plans = new WeakMap<Plan, LimitsByDay>()
-  /** The plan of the last request, since most subjects are on few plans. */
-  #last: Plan | undefined
-  #lastByDay: LimitsByDay | undefined
+  /** Those of the last request, since most subjects are on few plans. */
+  #last: LimitsByDay | undefined
 
   /** @param isCounted whether the store can count these limits */
   constructor(isCounted: (set: LimitSet) => boolean) {
@@ -44,14 +44,13 @@ export class BillingDays {
 
   /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT when the subject's anchor or time zone is wrong, or the store cannot count by it */
   setFor(plan: Plan, { anchor, timeZone }: Subject): LimitSet | undefined {
-    if (plan !== this.#last) this.#enter(plan)
-    const byDay = this.#lastByDay as LimitsByDay
+    const byDay = this.#last?.plan === plan ? this.#last : this.#enter(plan)
     const zone = isNone(timeZone) ? '' : timeZone || 'empty'
     const ofZone = byDay.zones.get(zone)
     const date = typeof anchor === 'string' ? numberOf(anchor, byDay.hasYears) : 0
     const known = date > 0 ? ofZone?.byDate[date >> 5]?.[date & 31] : ofZone?.others.refresh(keyOf(anchor))
     if (known !== undefined) return known ?? undefined
-    const billed = this.#read(plan, byDay, { anchor: anchor ?? undefined, timeZone: timeZone ?? undefined })
+    const billed = this.#read(byDay, { anchor: anchor ?? undefined, timeZone: timeZone ?? undefined })
     const made = ofZone ?? { byDate: [], others: new GenerationalCache(MOST) }
     byDay.zones.set(zone, made)
     if (date > 0) (made.byDate[date >> 5] ??= [])[date & 31] = billed
@@ -59,19 +58,17 @@ export class BillingDays {
     return billed ?? undefined
   }
 
-  #enter(plan: Plan): void {
-    this.#lastByDay = this.#plans.get(plan) ?? this.#add(plan)
-    this.#last = plan
+  #enter(plan: Plan): LimitsByDay {
+    let byDay = this.#plans.get(plan)
+    if (!byDay) {
+      const hasYears = plan.limits.some(({ windowMs }) => windowMs === UNIT_MS.year)
+      byDay = { plan, hasYears, zones: new Map(), distinct: new GenerationalCache(MOST) }
+      this.#plans.set(plan, byDay)
+    }
+    return (this.#last = byDay)
   }
 
-  #add(plan: Plan): LimitsByDay {
-    const hasYears = plan.limits.some(({ windowMs }) => windowMs === UNIT_MS.year)
-    const byDay = { hasYears, zones: new Map(), distinct: new GenerationalCache<LimitSet>(MOST) }
-    this.#plans.set(plan, byDay)
-    return byDay
-  }
-
-  #read({ set }: Plan, { hasYears, distinct }: LimitsByDay, given: BillingDay): Billed {
+  #read({ plan: { set }, hasYears, distinct }: LimitsByDay, given: BillingDay): Billed {
     const wrong = wrongInBillingDay({ anchor: given.anchor, timeZone: given.timeZone }, hasYears)
     if (wrong) {
       const [part, expected] = wrong

@@ -22,10 +22,8 @@ export class PreparedSets {
   }
 
   of(set: LimitSet): PreparedSet {
-    const known = this.#known.get(set)
-    if (known) return known
-    const prepared = this.#prepare(set)
-    this.#known.set(set, prepared)
+    let prepared = this.#known.get(set)
+    if (!prepared) this.#known.set(set, (prepared = this.#prepare(set)))
     return prepared
   }
 

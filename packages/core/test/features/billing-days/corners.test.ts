@@ -216,7 +216,7 @@ describe.each(stores)('%s', (_, newStore) => {
   test.each([
     [
       '2026-02-30',
-      "got '2026-02-30', expected a date such as '2026-01-31', without a time zone, or a day of the month from 1 to 31",
+      "got '2026-02-30', expected a date such as '2026-01-31', without a time zone, or a day of the month as a number from 1 to 31",
     ],
     [0, 'got 0, expected a date'],
     [32, 'got 32, expected a date'],

@@ -9,7 +9,7 @@ import {
   type Store,
 } from '../../../src/index.js'
 import { clusterOf } from '../../roads/road.js'
-import { closeBenches, sharedRedis } from '../../support/benches.js'
+import { closeBenches, redisOfAnotherProcess, sharedRedis } from '../../support/benches.js'
 import { asyncStore } from '../../support/stores.js'
 
 afterAll(closeBenches)
@@ -36,6 +36,25 @@ test.each([[], [0.25, 0.5, 0.75, 1]])('marks take no room from counters in memor
   const again = []
   for (let i = 0; i < 50; i += 1) again.push((await limiter.consume(`acme${i}`)).allowed)
   expect([again.includes(true), limiter.stats().evicted]).toEqual([false, 0])
+})
+
+test.each(['renew', 'reset'] as const)('another process warns again at once after a %s', async (what) => {
+  const prefix = testPrefix()
+  const plans = { free: { limits: { quota: 10, window: 'month', overage: true }, warnAt: [0.5, 1] } }
+  const clients = [sharedRedis(), redisOfAnotherProcess()]
+  const [here, there] = clients.map((client) => start({ plans, store: redisStore(client, { prefix }) })) as [
+    ReturnType<typeof start>,
+    ReturnType<typeof start>,
+  ]
+  await there.limiter.consume('acme', { cost: 10 })
+  await settled(there.limiter)
+  if (what === 'reset') await here.limiter.reset('acme')
+  else await here.limiter.renew('acme', { limit: 'month', key: 'invoice-1' })
+  for (const cost of [1, 5, 5]) {
+    await there.limiter.consume('acme', { cost })
+    await settled(there.limiter)
+  }
+  expect(there.heard).toEqual(['acme month 1 10', 'acme month 0.5 6', 'acme month 1 11'])
 })
 
 test('a reset takes back a mark that is under way', async () => {

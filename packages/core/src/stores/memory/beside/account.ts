@@ -231,31 +231,18 @@ export class Pots {
     return Math.max(count - this.#usedOf(count + held) - this.#spentOf(count) - this.base, 0)
   }
 
-  /** The top-ups, of which so much is used by now: of the one that ends first. What came back fills the last one. */
-  #livingWith(used: number): readonly KeptEntry[] {
-    let more = used - this.#used
-    const inOrder = more > 0 ? this.#living : this.#living.toReversed()
-    return inOrder.map((entry) => {
-      const units = more > 0 ? Math.min(more, entry.left) : -Math.min(-more, entry.used)
-      more -= units
-      return { ...entry, left: entry.left - units, used: entry.used + units }
-    })
-  }
-
   /**
    * What top-ups have left that will have ended by then, as the account says: a denial does not write what a larger plan restored, so
    * it counts no more when a top-up or the window ends.
    */
   goneBy(timeUs: number): number {
-    return sumOf(
-      this.#living.filter(({ atUs }) => atUs <= timeUs),
-      'left',
-    )
+    const ended = this.#living.filter(({ atUs }) => atUs <= timeUs)
+    return sumOf(ended, 'left')
   }
 
   /** The same of those that last longer. */
   lasting(timeUs: number): number {
-    return sumOf(this.#living, 'left') - this.goneBy(timeUs)
+    return this.#all - this.#used - this.goneBy(timeUs)
   }
 
   /** For a cost that does not fit: `wait`, unless the quota and what lasts of the top-ups is too little then. */
@@ -273,11 +260,16 @@ export class Pots {
     this.#spent = sumOf(this.#ended, 'used')
   }
 
-  /** The account with what was used since. */
+  /** The account with what was used since: of the top-up that ends first. What came back fills the last one. */
   settled(account: Account, count: number, held: number): Account {
+    let more = this.#usedOf(count + held) - this.#used
     let gone = this.#spent - this.#spentOf(count)
-    const used = this.#usedOf(count + held)
-    const changed = new Map(this.#livingWith(used).map((entry) => [entry.id, entry]))
+    const changed = new Map<string, KeptEntry>()
+    for (const entry of more > 0 ? this.#living : this.#living.toReversed()) {
+      const units = more > 0 ? Math.min(more, entry.left) : -Math.min(-more, entry.used)
+      changed.set(entry.id, { ...entry, left: entry.left - units, used: entry.used + units })
+      more -= units
+    }
     for (const entry of this.#ended) {
       const units = Math.min(gone, entry.used)
       changed.set(entry.id, { ...entry, used: entry.used - units })
