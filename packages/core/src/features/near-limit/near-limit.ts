@@ -115,9 +115,11 @@ export class NearLimits implements Feature {
 
   #requestFor({ key, request: { plan }, part, limit, endsAt }: Mark): Request {
     const { subject, shard, planName, place, onStoreFailure } = part
-    const { billing } = part.set
     const ofLimit = markSetOf(limit)
-    const set = billing && endsAt < Infinity ? billedSet(ofLimit, this.#dayAt(endsAt, billing.day)) : ofLimit
+    // A request without the subject's billing day counts in its window all the same.
+    const isBilled =
+      limit.compiled.bill && endsAt < Infinity && (part.set.billing ?? !endsPlainly(limit, endsAt))
+    const set = isBilled ? billedSet(ofLimit, this.#dayAt(endsAt, part.set.billing?.day ?? {})) : ofLimit
     const mark: Part = { key, set, cost: 1, subject, limits: [], planName, place, onStoreFailure, shard }
     return { subject, plan, cost: 1, parts: [mark], limits: [], shard, grant: 'all' }
   }
@@ -173,6 +175,11 @@ interface Mark {
   readonly limit: Limit
   /** When its window ends, in µs by the store's clock. */
   readonly endsAt: number
+}
+
+/** Whether a window of a subject without a billing day ends then, in µs since 1970. */
+function endsPlainly({ compiled }: Limit, endsAt: number): boolean {
+  return compiled.paramsAt(endsAt / 1000 - 1)['start2'] === endsAt
 }
 
 const sets = new WeakMap<Limit, LimitSet>()

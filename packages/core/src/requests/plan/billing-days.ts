@@ -7,25 +7,22 @@ import type { Plan } from '../../plans/plan.js'
 import type { Subject } from '../../plans/subject.js'
 import { isNone } from '../subject/subject.js'
 
-/** At least this many different days are remembered of each plan and time zone, and at most twice as many. */
+/** At least this many different days are remembered of each plan, and at most twice as many. */
 const MOST = 10_000
+/** The same for the dates of time zones. There are fewer, but each has many spellings. */
+const MOST_ZONES = 1000
 
 /** The limits of a plan for subjects with a billing day; null if it has none. */
 type Billed = LimitSet | null
-
-/** Those of one time zone. */
-interface LimitsOfZone {
-  /** By month, if the plan has years, and day. */
-  readonly byDate: (Billed | undefined)[][]
-  /** Those of all other anchors, by their text. */
-  readonly others: GenerationalCache<Billed>
-}
 
 /** The limits of a plan, by what its subjects say of their day. */
 interface LimitsByDay {
   readonly plan: Plan
   readonly hasYears: boolean
-  readonly zones: Map<string, LimitsOfZone>
+  /** By time zone: those of dates, by month, if the plan has years, and day. */
+  readonly zones: GenerationalCache<(Billed | undefined)[][]>
+  /** Those of all other anchors, by their time zone and text. */
+  readonly others: GenerationalCache<Billed>
   /** By the id of the day: days of equal windows share their limits. */
   readonly distinct: GenerationalCache<LimitSet>
 }
@@ -43,18 +40,27 @@ export class BillingDays {
   }
 
   /** @throws {TollgateError} ERR_TOLLGATE_SUBJECT when the subject's anchor or time zone is wrong, or the store cannot count by it */
-  setFor(plan: Plan, { anchor, timeZone }: Subject): LimitSet | undefined {
+  setFor(plan: Plan, subject: Subject): LimitSet | undefined {
+    const { anchor, timeZone } = subject
     const byDay = this.#last?.plan === plan ? this.#last : this.#enter(plan)
     const zone = isNone(timeZone) ? '' : timeZone || 'empty'
-    const ofZone = byDay.zones.get(zone)
     const date = typeof anchor === 'string' ? numberOf(anchor, byDay.hasYears) : 0
-    const known = date > 0 ? ofZone?.byDate[date >> 5]?.[date & 31] : ofZone?.others.refresh(keyOf(anchor))
+    if (date === 0) return this.#setForOther(byDay, subject, zone)
+    const dates = byDay.zones.refresh(zone) ?? []
+    const known = dates[date >> 5]?.[date & 31]
     if (known !== undefined) return known ?? undefined
-    const billed = this.#read(byDay, { anchor: anchor ?? undefined, timeZone: timeZone ?? undefined })
-    const made = ofZone ?? { byDate: [], others: new GenerationalCache(MOST) }
-    byDay.zones.set(zone, made)
-    if (date > 0) (made.byDate[date >> 5] ??= [])[date & 31] = billed
-    else made.others.set(keyOf(anchor), billed)
+    const billed = this.#read(byDay, subject)
+    ;(dates[date >> 5] ??= [])[date & 31] = billed
+    byDay.zones.set(zone, dates)
+    return billed ?? undefined
+  }
+
+  #setForOther(byDay: LimitsByDay, subject: Subject, zone: string): LimitSet | undefined {
+    const key = `${zone} ${keyOf(subject.anchor)}`
+    const known = byDay.others.refresh(key)
+    if (known !== undefined) return known ?? undefined
+    const billed = this.#read(byDay, subject)
+    byDay.others.set(key, billed)
     return billed ?? undefined
   }
 
@@ -62,13 +68,21 @@ export class BillingDays {
     let byDay = this.#plans.get(plan)
     if (!byDay) {
       const hasYears = plan.limits.some(({ windowMs }) => windowMs === UNIT_MS.year)
-      byDay = { plan, hasYears, zones: new Map(), distinct: new GenerationalCache(MOST) }
+      const zones = new GenerationalCache<(Billed | undefined)[][]>(MOST_ZONES)
+      byDay = {
+        plan,
+        hasYears,
+        zones,
+        others: new GenerationalCache(MOST),
+        distinct: new GenerationalCache(MOST),
+      }
       this.#plans.set(plan, byDay)
     }
     return (this.#last = byDay)
   }
 
-  #read({ plan: { set }, hasYears, distinct }: LimitsByDay, given: BillingDay): Billed {
+  #read({ plan: { set }, hasYears, distinct }: LimitsByDay, { anchor: day, timeZone }: Subject): Billed {
+    const given: BillingDay = { anchor: day ?? undefined, timeZone: timeZone ?? undefined }
     const wrong = wrongInBillingDay({ anchor: given.anchor, timeZone: given.timeZone }, hasYears)
     if (wrong) {
       const [part, expected] = wrong

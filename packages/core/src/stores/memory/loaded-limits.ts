@@ -22,7 +22,7 @@ import {
   type LeaseBook,
   type UsedOfLease,
 } from './beside/lease-book.js'
-import { placesUntil, type Opening } from './beside/place-line.js'
+import { isOfLimit, placesUntil, type Opening } from './beside/place-line.js'
 import type { PreparedLimit } from './prepared-limit.js'
 
 /** An outcome that is still being filled in. */
@@ -146,9 +146,8 @@ export class LoadedLimits {
 
   /** Records a process's slots, if a limit counts them. Returns whether its row was different. */
   declare(holder: SlotHolder | undefined): boolean {
-    this.hasDeclared = false
-    if (!holder) return false
-    for (const limit of this.limits) if (limit.algorithm.inFlight) this.hasDeclared = limit.declare(holder)
+    const limit = this.limits.find(({ isInFlight }) => isInFlight)
+    this.hasDeclared = (holder && limit?.algorithm.declare?.(limit.state, holder, limit.params)) ?? false
     return this.hasDeclared
   }
 
@@ -213,7 +212,7 @@ export class LoadedLimits {
       if (!settled.isKnown) isKnown = false
     }
     for (const { units, ageUs, stateIds } of used.sort((a, b) => b.ageUs - a.ageUs)) {
-      for (const limit of this.limits) if (stateIds.includes(limit.stateId)) limit.enter(units, ageUs)
+      for (const limit of this.limits) if (isOfLimit(stateIds, limit.ids)) limit.enter(units, ageUs)
     }
     const hasChanged = this.leases !== before
     if (hasChanged) this.countLeased(now)

@@ -275,8 +275,8 @@ export class LoadedSubject extends BookedLimits {
     const book = groupsAt(this.#records.leases.get(id) ?? NO_LEASES, last, now)
     const ended = endedOf(book, now)
     for (const limit of this.limits) limit.enterEnded(ended, now)
-    const stateIds = this.limits.map(({ stateId }) => stateId)
-    this.leases = withoutEntered(book, stateIds, now)
+    const ids = this.limits.flatMap((limit) => limit.ids)
+    this.leases = withoutEntered(book, ids, now)
     this.countLeased(now)
   }
 

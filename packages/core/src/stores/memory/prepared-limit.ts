@@ -2,13 +2,12 @@ import { NEVER } from '../../algorithms/implementation.js'
 import type { LimitAnswer, Packing, QuickRequest } from '../../algorithms/implementation.js'
 import { implementations, type AnyImplementation } from '../../algorithms/registry.js'
 import { keptId, type CompiledLimit, type Params } from '../../plans/limit/limit-set.js'
-import type { SlotHolder } from '../contract.js'
 import type { CountedWindow } from '../account.js'
 import { type Account, Pots, renewedAt, withoutPaid } from './beside/account.js'
 import { heldUntil, leasedOf, NO_LEASES, type Ended, type LeaseBook } from './beside/lease-book.js'
 import type { Part } from './records.js'
 import { openingOf } from './beside/level-openings.js'
-import type { Opening } from './beside/place-line.js'
+import { isOfLimit, type Opening } from './beside/place-line.js'
 
 /** The numbers of a subject that has used nothing. */
 const ZEROS = new Float64Array(16)
@@ -27,6 +26,8 @@ export class PreparedLimit {
   readonly keptId: number
   /** As in CompiledLimit. */
   readonly otherId: number | undefined
+  /** Of units on lease, reserved and in places, with and without a billing day. */
+  readonly ids: readonly number[]
   /** How long its units count at most, in µs. */
   readonly ttlUs: number
   readonly #limit: CompiledLimit
@@ -55,7 +56,7 @@ export class PreparedLimit {
   /** When the subject's limit was renewed, in µs; 0 if it was not. */
   renewedAtUs = 0
   now = 0
-  /** As of the load, in µs: the time of the last write, and now. */
+  /** When it was last written, in µs. */
   last = 0
   #book: LeaseBook = NO_LEASES
   #loadedUnits = 0
@@ -74,6 +75,7 @@ export class PreparedLimit {
     this.stateId = stateId
     this.keptId = keptId(limit)
     this.otherId = limit.otherId
+    this.ids = limit.otherId === undefined ? [stateId] : [stateId, limit.otherId]
     this.ttlUs = ttlMs * 1000
     this.#limit = limit
     this.#behindMs = behindMs
@@ -111,6 +113,7 @@ export class PreparedLimit {
     const { quota = 0, whole = quota } = this.params
     this.#pots = Pots.of(account, { ids: this, quota, whole, count, isNewWindow }, now)
     if (this.#pots) this.params = { ...this.params, quota: this.#pots.quota }
+    this.#notePaid()
   }
 
   /** Limits of one window count the same units, and top-ups pay those beyond the smallest quota. Called once all are attached. */
@@ -122,6 +125,11 @@ export class PreparedLimit {
   /** Notes what it counts in the window of now, before the request changes it. */
   noteUnits(): void {
     this.#loadedUnits = this.running()?.units ?? 0
+    this.#notePaid()
+  }
+
+  #notePaid(): void {
+    this.#pots?.note(this.#count(), this.#held())
   }
 
   /** Whether units were counted in the window of now since then. */
@@ -131,8 +139,7 @@ export class PreparedLimit {
 
   /** What it counts in the window of now. */
   running(): CountedWindow | undefined {
-    const { algorithm, state, params } = this
-    const running = algorithm.running?.(state, params)
+    const running = this.algorithm.running?.(this.state, this.params)
     return running && { ...running, over: this.over() }
   }
 
@@ -163,7 +170,7 @@ export class PreparedLimit {
   #held(): number {
     const { algorithm, state, params } = this
     const reset = algorithm.wait(state, algorithm.remaining(state, params) + 1, params)
-    return reset > 0 ? heldUntil(this.#book, this.stateId, this.now + reset, this.now) : 0
+    return reset > 0 ? heldUntil(this.#book, this.ids, this.now + reset, this.now) : 0
   }
 
   /** How long its window is, in µs. */
@@ -190,6 +197,7 @@ export class PreparedLimit {
   /** Counts from this account on: what is used next is of the top-up that ends first. */
   goOnFrom(settled: Account): void {
     this.#pots?.goOnFrom(settled)
+    this.#notePaid()
   }
 
   /** A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now. */
@@ -205,7 +213,7 @@ export class PreparedLimit {
   enterEnded(ended: readonly Ended[], now: number): void {
     const drains = this.algorithm.flow !== undefined
     for (const { stateIds, units, entryUs, slackUs } of ended) {
-      if (stateIds.includes(this.stateId)) this.enter(units, now - entryUs + (drains ? slackUs : 0))
+      if (isOfLimit(stateIds, this.ids)) this.enter(units, now - entryUs + (drains ? slackUs : 0))
     }
   }
 
@@ -218,14 +226,9 @@ export class PreparedLimit {
 
   countLeased(book: LeaseBook, now: number): void {
     this.#book = book
-    const { units, endsInUs } = leasedOf(book, this.stateId, now)
+    const { units, endsInUs } = leasedOf(book, this.ids, now)
     this.leased = units
     this.#leasesEndInUs = endsInUs
-  }
-
-  /** Sets the row of a process to what it reports. Returns whether the row was different. */
-  declare(holder: SlotHolder): boolean {
-    return this.algorithm.declare?.(this.state, holder, this.params) ?? false
   }
 
   /** µs until the cost fits. With units on lease, an upper bound: they may come back earlier than they would if used. */
@@ -281,21 +284,20 @@ export class PreparedLimit {
 
   /** When the cost can have a place. Later windows may have no top-up any more. */
   opening(book: LeaseBook, cost: number, now: number): Opening {
-    const { algorithm, state, stateId } = this
+    const { algorithm, state, ids } = this
     const params = this.#pots ? this.#paramsOfPlan() : this.params
     const wait = (units: number): number =>
       algorithm.place?.(state, units, params) ??
       this.#behindShort(units, algorithm.wait(state, units, params))
     const leftIn = (): ((us: number) => number) | undefined => algorithm.leftIn?.(state, params)
-    return openingOf(book, { stateId, wait, leftIn, flow: algorithm.flow?.(state, params) }, cost, now)
+    return openingOf(book, { ids, wait, leftIn, flow: algorithm.flow?.(state, params) }, cost, now)
   }
 
   /** Units beyond the quota, if it has overage. */
   over(): number {
     if (!this.overage) return 0
-    return (
-      this.#pots?.over(this.#count(), this.#held()) ?? this.algorithm.over?.(this.state, this.params) ?? 0
-    )
+    const { algorithm, state, params } = this
+    return this.#pots?.over(this.#count(), this.#held()) ?? algorithm.over?.(state, params) ?? 0
   }
 
   /** Units that fit now. Requests in flight take one each, whatever they cost. */

@@ -172,6 +172,8 @@ export class Pots {
   #spent: number
   #used: number
   readonly #all: number
+  /** What the limit counted with units that were held, when `used` was noted. */
+  #total = 0
   /** Those that end first are used first. */
   #living: readonly KeptEntry[]
   #ended: readonly KeptEntry[]
@@ -250,6 +252,11 @@ export class Pots {
     return cost > this.#later + this.lasting(now + wait) ? NEVER : wait
   }
 
+  /** Notes what the limit counts as what top-ups have paid of. */
+  note(count: number, held: number): void {
+    this.#total = count + held
+  }
+
   /** Takes the settled account as where it goes on. From which count on top-ups pay does not change. */
   goOnFrom(settled: Account): void {
     const byId = new Map(settled.map((entry) => [entry.id, entry]))
@@ -263,6 +270,8 @@ export class Pots {
   /** The account with what was used since: of the top-up that ends first. What came back fills the last one. */
   settled(account: Account, count: number, held: number): Account {
     let more = this.#usedOf(count + held) - this.#used
+    // Only a request that takes units says that the plan pays: what comes late, or goes back, is of another plan, or of another window.
+    if (count + held <= this.#total) more = Math.max(more, count + held - this.#total)
     let gone = this.#spent - this.#spentOf(count)
     const changed = new Map<string, KeptEntry>()
     for (const entry of more > 0 ? this.#living : this.#living.toReversed()) {

@@ -1,6 +1,7 @@
 import type { Usage } from '../../../algorithms/implementation.js'
 import type { LeaseReport } from '../../contract.js'
 import {
+  isOfLimit,
   addPlace,
   keepOfPlace,
   lineOf,
@@ -90,10 +91,10 @@ function endedPlaces({ places, stateIds, slackUs }: PlaceLine): Ended[] {
 }
 
 /** The groups without what has ended and has entered these limits. What must still enter other limits stays. */
-export function withoutEntered(book: LeaseBook, stateIds: readonly number[], now: number): LeaseBook {
+export function withoutEntered(book: LeaseBook, ids: readonly number[], now: number): LeaseBook {
   const kept: (LeaseGroup | PlaceLine)[] = book.filter(({ endUs }) => endUs > now)
   for (const group of book) {
-    const others = group.stateIds.filter((id) => !stateIds.includes(id))
+    const others = group.stateIds.filter((id) => !ids.includes(id))
     if (group.endUs > now || group.expiresUs <= now || others.length === 0) continue
     if (group.kind !== 'place') kept.push({ ...group, stateIds: others, leases: new Map<string, Lease>() })
     else keepEnded(kept, { ...group, stateIds: others }, now)
@@ -117,10 +118,14 @@ function isSameLine(group: LeaseGroup | PlaceLine, line: Pick<PlaceLine, 'slackU
 }
 
 /** How many units of a limit are on lease, and in how many µs the last of them come back. */
-export function leasedOf(book: LeaseBook, stateId: number, now: number): { units: number; endsInUs: number } {
+export function leasedOf(
+  book: LeaseBook,
+  ids: readonly number[],
+  now: number,
+): { units: number; endsInUs: number } {
   let [units, endsInUs] = [0, 0]
   for (const { endUs, stateIds, out } of book) {
-    if (endUs <= now || !stateIds.includes(stateId)) continue
+    if (endUs <= now || !isOfLimit(stateIds, ids)) continue
     units += out
     endsInUs = Math.max(endsInUs, endUs - now)
   }
@@ -128,10 +133,10 @@ export function leasedOf(book: LeaseBook, stateId: number, now: number): { units
 }
 
 /** Units of a limit that are on lease, and those of its places before this time. */
-export function heldUntil(book: LeaseBook, stateId: number, timeUs: number, now: number): number {
+export function heldUntil(book: LeaseBook, ids: readonly number[], timeUs: number, now: number): number {
   let units = 0
   for (const group of book) {
-    if (group.endUs <= now || group.kind === 'reservation' || !group.stateIds.includes(stateId)) continue
+    if (group.endUs <= now || group.kind === 'reservation' || !isOfLimit(group.stateIds, ids)) continue
     const places = group.kind === 'place' ? group.places.slice(0, placesUntil(group, timeUs - 1)) : [group]
     units += places.reduce((sum, { out }) => sum + out, 0)
   }

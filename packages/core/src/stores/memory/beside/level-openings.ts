@@ -120,7 +120,7 @@ function spotsOf(
 
 /** Where there is a place for the cost. The twin of openings.lua in stores/redis/scripts/beside: change both. */
 export function openingOf(book: LeaseBook, limit: LimitInLine, cost: number, now: number): Opening {
-  const beside = besideOf(book, limit.stateId, now)
+  const beside = besideOf(book, limit.ids, now)
   const { flow, wait, leftIn } = limit
   const { held, lastUs } = beside
   if (flow) return openingInLevel({ ...limit, flow }, beside, cost, now)

@@ -93,7 +93,7 @@ export function anyFrom(leastUs: number): Opening {
 
 /** A limit that a place is sought in. */
 export interface LimitInLine {
-  readonly stateId: number
+  readonly ids: readonly number[]
   /** µs until this many units have come free. */
   readonly wait: (units: number) => number
   /** Makes a function that returns how many units have come free after a time in µs, if the algorithm knows. */
@@ -118,11 +118,20 @@ export interface Coming {
   readonly units: number
 }
 
-export function besideOf(book: LeaseBook, stateId: number, now: number): Beside {
+/**
+ * Whether units are of a limit.
+ *
+ * @param ids as in PreparedLimit
+ */
+export function isOfLimit(stateIds: readonly number[], ids: readonly number[]): boolean {
+  return ids.some((id) => stateIds.includes(id))
+}
+
+export function besideOf(book: LeaseBook, ids: readonly number[], now: number): Beside {
   let [held, kept, lastUs] = [0, 0, -1]
   const lines: PlaceLine[] = []
   for (const group of book) {
-    if (group.endUs <= now || !group.stateIds.includes(stateId)) continue
+    if (group.endUs <= now || !isOfLimit(group.stateIds, ids)) continue
     held += group.out
     if (group.kind === 'place') {
       lines.push(group)

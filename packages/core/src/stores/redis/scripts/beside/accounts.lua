@@ -145,6 +145,20 @@ local function pay_together(set)
   end
 end
 
+-- Units that processes hold for use in this window. They can be counted when it is over.
+local function held_by(limit)
+  local groups, _, reset = limit.pots.set.leases, limit.algorithm.left(limit)
+  return groups and reset > 0 and leasing.held_until(groups, limit, now + reset) or 0
+end
+
+-- Notes what the limits count, with units that are held, as what top-ups have paid of.
+local function note_total(set)
+  for i = 1, #set do
+    local limit = set[i]
+    if limit.pots then limit.pots.total = limit.count + held_by(limit) end
+  end
+end
+
 -- Adds the top-ups to the limits of a set. Called before leases enter.
 local function attach(set)
   detach(set)
@@ -171,12 +185,7 @@ local function attach(set)
     end
   end
   pay_together(set)
-end
-
--- Units that processes hold for use in this window. They can be counted when it is over.
-local function held_by(limit)
-  local groups, _, reset = limit.pots.set.leases, limit.algorithm.left(limit)
-  return groups and reset > 0 and leasing.held_until(groups, limit, now + reset) or 0
+  note_total(set)
 end
 
 -- How many units top-ups pay now, how many they have left, and how many those paid that have ended. If units are held, top-ups pay
@@ -219,9 +228,11 @@ end
 -- Notes in the entries what was used since they were loaded: of the top-up that ends first. What came back fills the last one.
 local function settle_limit(set, limit)
   local pots = limit.pots
-  local used, left, spent = paid(limit)
-  local more, count = used - pots.used, #pots.list
-  local first, last, step = 1, count, 1
+  local used, _, spent = paid(limit)
+  local more, count, total = used - pots.used, #pots.list, limit.count + held_by(limit)
+  -- Only a request that takes units says that the plan pays: what comes late, or goes back, is of another plan, or of another window.
+  if total <= pots.total then more = max(more, total - pots.total) end
+  local moved, first, last, step = more, 1, count, 1
   if more <= 0 then first, last, step = count, 1, -1 end
   for n = first, last, step do
     local pot = pots.list[n]
@@ -235,7 +246,7 @@ local function settle_limit(set, limit)
     change(set, pots.ended[n], 0, pots.ended[n].used - units)
     gone = gone - units
   end
-  pots.used, pots.left, pots.spent = used, left, spent
+  pots.used, pots.left, pots.spent, pots.total = pots.used + moved, pots.left - moved, spent, total
 end
 
 local function settle(set)
@@ -315,5 +326,5 @@ end
 
 return {
   load = load_account, at = account_at, is_open = is_open, attach = attach, detach = detach, left = left_of, over = over_of, wait = wait_with, pack = pack_account,
-  book = book, left_in = left_in, find_closing = find_closing, keep_windows = keep_windows, close_late = close_late, usage = usage_of,
+  book = book, note_total = note_total, left_in = left_in, find_closing = find_closing, keep_windows = keep_windows, close_late = close_late, usage = usage_of,
 }

@@ -38,7 +38,7 @@ local function settle_reports(set, reports)
   table.sort(used, function(a, b) return a.age > b.age end)
   for n = 1, #used do
     for i = 1, used[n].units > 0 and #set or 0 do
-      if find_piece(used[n].ids, id_of(set[i]), STATE_ID) then enter(set[i], used[n].units, used[n].age) end
+      if find_limit(used[n].ids, set[i]) then enter(set[i], used[n].units, used[n].age) end
     end
   end
   return has_changed, is_known

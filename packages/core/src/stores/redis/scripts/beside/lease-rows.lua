@@ -1,5 +1,5 @@
 -- Finds and adds the rows of groups: leases, reservations and places.
-local id_of, own_leases, find_piece = leasing.id_of, leasing.own, leasing.find
+local id_of, own_leases, find_piece, find_limit = leasing.id_of, leasing.own, leasing.find, leasing.find_limit
 local rows_of, place_at, places_until, set_places = leasing.rows_of, leasing.place_at, leasing.places_until, leasing.set_places
 local LEASE, LEASE_FORMAT = leasing.size, leasing.format
 local PLACE_ROW, PLACE_FORMAT, PLACE = leasing.place_row, leasing.place_format, leasing.PLACE

@@ -47,6 +47,11 @@ local function id_of(limit)
   return pack_bytes('>I4', limit.state_id)
 end
 
+-- Where a limit is among the ids of a group, with or without a billing day; nil if it is not.
+local function find_limit(ids, limit)
+  return find_piece(ids, id_of(limit), STATE_ID) or limit.other_id and find_piece(ids, pack_bytes('>I4', limit.other_id), STATE_ID)
+end
+
 -- @include beside/place-lines.lua
 
 -- The rows of a group as text, which is to be changed.
@@ -70,7 +75,7 @@ local function enter_ended(set, ended)
   for n = 1, #ended do
     local one = ended[n]
     for i = 1, #set do
-      if find_piece(one.group.ids, id_of(set[i]), STATE_ID) then
+      if find_limit(one.group.ids, set[i]) then
         -- Units that drain together enter as of the time of their place: else the level would drain nothing while it
         -- waits to be used, and the line would be slower than the limit.
         local slack = one.slack > 0 and complete(set[i].algorithm).flow and one.slack or 0
@@ -83,8 +88,11 @@ end
 -- Keeps what has ended for limits of other plans, until they are loaded. Lines of the same limits become one.
 local function keep_ended(set, groups, group)
   for i = 1, #set do
-    local at = find_piece(group.ids, id_of(set[i]), STATE_ID)
-    if at then group.ids, group.is_changed = without_piece(group.ids, at, STATE_ID), true end
+    local at = find_limit(group.ids, set[i])
+    while at do
+      group.ids, group.is_changed = without_piece(group.ids, at, STATE_ID), true
+      at = find_limit(group.ids, set[i])
+    end
   end
   if group.expires <= now or group.ids == '' then return end
   if not group.base and count_rows(group) > 0 then group.leases = '' end
@@ -102,10 +110,10 @@ local function count_leased(set)
   local groups = set.leases
   groups.leased, groups.lease_ends = {}, {}
   for i = 1, #set do
-    local limit, id, leased, ends = set[i], id_of(set[i]), 0, 0
+    local limit, leased, ends = set[i], 0, 0
     for j = 1, #groups do
       local group = groups[j]
-      if group.ends > now and find_piece(group.ids, id, STATE_ID) then
+      if group.ends > now and find_limit(group.ids, limit) then
         leased, ends = leased + group.out, max(ends, group.ends)
       end
     end
@@ -116,10 +124,10 @@ end
 
 -- Units of a limit that are on lease, and those of its places before this time.
 local function held_until(groups, limit, time)
-  local id, units = id_of(limit), 0
+  local units = 0
   for i = 1, #groups do
     local group = groups[i]
-    if group.ends > now and group.lag ~= RESERVED and find_piece(group.ids, id, STATE_ID) then
+    if group.ends > now and group.lag ~= RESERVED and find_limit(group.ids, limit) then
       if group.base then
         for n = 1, places_until(groups, group, time - 1) do
           local _, out = place_at(groups, group, n)
@@ -261,7 +269,7 @@ end
 return {
   load = load_leases, clear = clear_leases, wait = wait_beside, left = left_beside,
   are_same = are_same, held_until = held_until, latest = latest_of, pack = pack_leases, own = own_leases, enter = enter, count = count_leased,
-  find = find_piece, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
+  find = find_piece, find_limit = find_limit, without = without_piece, id_of = id_of, size = LEASE, format = LEASE_FORMAT,
   lag_of = lag_of, PLACE = PLACE, RESERVED = RESERVED, complete = complete,
   place_row = PLACE_ROW, place_format = PLACE_FORMAT, is_place = is_place, rows_of = rows_of, count_rows = count_rows,
   place_at = place_at, places_until = places_until, set_places = set_places,

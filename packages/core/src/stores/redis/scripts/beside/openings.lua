@@ -13,10 +13,10 @@ end
 -- What is beside a limit. `held`: all units; `kept`: those of leases and reservations; `last`: when the last place comes; and
 -- the lines.
 local function beside_of(groups, limit)
-  local id, beside = id_of(limit), { held = 0, kept = 0, last = -1, lines = {} }
+  local beside = { held = 0, kept = 0, last = -1, lines = {} }
   for i = 1, groups and #groups or 0 do
     local group = groups[i]
-    if group.ends > now and find_piece(group.ids, id, STATE_ID) then
+    if group.ends > now and find_limit(group.ids, limit) then
       beside.held = beside.held + group.out
       if group.base then
         beside.lines[#beside.lines + 1] = group

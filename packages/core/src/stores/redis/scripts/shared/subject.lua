@@ -154,7 +154,10 @@ local function load_limits(set, value)
   end
   set.behind = at
   if at <= #value then load_behind(set, at, last) end
-  if set.account then accounts.find_closing(set) end
+  if set.account then
+    accounts.find_closing(set)
+    accounts.note_total(set)
+  end
   note_counts(set)
 end
 
