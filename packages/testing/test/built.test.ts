@@ -11,7 +11,7 @@ import { root } from './docs-pages.ts'
 import { PUBLISHED } from './published.ts'
 
 const FORMATS = ['esm', 'cjs'] as const
-const MOST_BYTES = 635_000
+const MOST_BYTES = 637_000
 /** For the kit for tests, which no application loads. */
 const MOST_BYTES_KIT = 12_000
 /** For browsers, before an application's bundler makes it smaller. */
@@ -85,7 +85,7 @@ describe.each(FORMATS)('core in %s', (format) => {
   const files = filesOf('core', format, '.js').filter((file) => !file.endsWith('browser.js'))
   const code = files.map((file) => readFileSync(file, 'utf8')).join('\n')
 
-  test('is a file for each face and one that they share, of at most 635 kB, and 12 kB for tests', () => {
+  test('is a file for each face and one that they share, of at most 637 kB, and 12 kB for tests', () => {
     expect(files.map((file) => file.split(/[/\\]/).at(-1)).sort()).toEqual([
       ...['adapter.js', 'index.js', 'shared.js', 'store.js', 'testing.js'],
     ])

@@ -62,6 +62,24 @@ describe.each(stores)('%s', (_, newStore) => {
     expect(limitOf(await limiter.peek(acme('2026-01-05')))).toMatchObject({ used: 1 })
   })
 
+  test('two months of one plan in two time zones each keep their end, also if the day is left out', async () => {
+    const jp = { quota: 6, window: 'month', timeZone: 'Asia/Tokyo', name: 'jp' }
+    const limiter = make({ limit: ['20/min', '10/month', jp, '9/d'] })
+    await limiter.consume(acme('2026-01-25'), { cost: 6 })
+    const ends = ['2026-01-25T00:00:00.000Z', '2026-01-24T15:00:00.000Z']
+    for (const subject of [acme('2026-01-25'), { id: 'acme' }]) {
+      const decision = await limiter.peek(subject)
+      expect([endsAt(decision), endsAt(decision, 'jp')]).toEqual(ends)
+    }
+    clock.now = Date.UTC(2026, 0, 24, 16)
+    const decision = await limiter.consume('acme')
+    expect([decision.allowed, limitOf(decision), limitOf(decision, 'jp')]).toMatchObject([
+      true,
+      { used: 7 },
+      { used: 1 },
+    ])
+  })
+
   test.each(['unlimited', 'blocked'])('a plan that is %s refuses a wrong day, too', async (pro) => {
     const limiter = make({ plans: { pro, free: '5/min' }, defaultPlan: 'free' })
     for (let again = 0; again < 2; again += 1) {

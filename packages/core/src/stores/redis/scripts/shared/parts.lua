@@ -135,13 +135,13 @@ local function start(set, limit)
   algorithm.load(limit, merged.last, a, b, c, tail, 1)
 end
 
--- Makes a limit of months or years count in billing windows, if the subject had a billing day.
+-- Makes a limit of months or years count in billing windows, if the subject had a billing day. Returns whether it does now.
 local function bill(set, limit)
   local billing = by_code[7]
   local from = limit.algorithm ~= billing and find_part(set.value, limit.other_id)
-  if not from then return end
+  if not from then return false end
   local _, _, ends = unpack_bytes(billing.packing, set.value, from)
-  if not billing.still_says(ends, limit.third - limit.second) then return end
+  if not billing.still_says(ends, limit.third - limit.second) then return false end
   local id, other_id, starts, unbilled, before = limit.id, limit.other_id, limit.starts, {}, limit.algorithm.before(limit)
   for name, value in pairs(limit) do
     unbilled[name] = value
@@ -150,6 +150,7 @@ local function bill(set, limit)
     limit[name] = value
   end
   limit.id, limit.state_id, limit.unbilled, set.is_billed = other_id, other_id, unbilled, true
+  return true
 end
 
 -- Takes that back, for the next subject.
@@ -180,12 +181,27 @@ local function load_plain(set, limit)
   return true
 end
 
--- Loads a limit whose part is not where it is expected.
-local function load_part(set, limit)
-  if limit.other_id then bill(set, limit) end
+-- Loads a limit that was billed from the part at `at`, if that is of its id: several of a set have the same. Returns where the next begins.
+local function load_in_order(set, limit, at)
+  local found = parts_of(set.value)
+  for i = 1, found.latest do
+    if found[i].from == at and found[i].id == limit.id then
+      load_from(set, limit, { found[i] })
+      return found[i].to + 1
+    end
+  end
+end
+
+-- Loads a limit whose part is not the one at `at`. Returns where the next begins, if that is known.
+local function load_part(set, limit, at)
+  local next = limit.other_id and bill(set, limit) and load_in_order(set, limit, at)
+  if next then return next end
   local wanted = parts_for(set.value, limit)
-  if #wanted > 0 then return load_from(set, limit, wanted) end
-  if limit.other_id and limit.algorithm.load_plain and load_plain(set, limit) then return end
+  if #wanted > 0 then
+    load_from(set, limit, wanted)
+    return nil
+  end
+  if limit.other_id and limit.algorithm.load_plain and load_plain(set, limit) then return nil end
   set.missing = set.missing + 1
   start(set, limit)
 end

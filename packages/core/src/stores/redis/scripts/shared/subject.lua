@@ -59,8 +59,7 @@ local function load_limit(set, limit, at, last)
   if found ~= limit.id then
     set.layout = MIXED
     parts = parts or make_parts()
-    parts.load(set, limit)
-    return HEADER + 1
+    return parts.load(set, limit, at) or HEADER + 1
   end
   return load_numbers(set, limit, at + size, last, a, b, c, d)
 end
