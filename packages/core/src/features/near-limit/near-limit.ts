@@ -80,7 +80,8 @@ export class NearLimits implements Feature {
     const endsAt = limit.compiled.timeZone === undefined ? Infinity : own.at + own.reset
     const keyOf = (share: number): string => markKey(part.key, markName(part.limits, index, share))
     const known = this.#known.get(part.key)
-    // Another process has renewed or reset it. Nearer to the share, units that come and go would ask the store again and again.
+    // So little is used after another process has renewed or reset the subject. With a limit nearer to the share, units that come and go would
+    // make this process ask the store each time.
     if (known) for (const share of limit.warnAt) if (used / capacity < share / 2) known.delete(keyOf(share))
     for (const share of passed) {
       const key = keyOf(share)

@@ -62,21 +62,22 @@ interface Open {
 
 /** The denials of one process, as it writes them down. */
 export class DenialRecords {
+  readonly #hide: HideId | undefined
   readonly #open = new Map<string, Open>()
   /** Records that are over before they were put. */
   #over: Open[] = []
+
+  constructor(hide: HideId | undefined) {
+    this.#hide = hide
+  }
 
   /** @param count how many denials this one stands for */
   note(
     { decision, context }: { readonly decision: Decision; readonly context: EventContext | undefined },
     { what: key, of: subject }: Target,
-    {
-      count,
-      nowMs,
-      hide,
-    }: { readonly count: number; readonly nowMs: number; readonly hide?: HideId | undefined },
+    { count, nowMs }: { readonly count: number; readonly nowMs: number },
   ): void {
-    const facts = factsOf(decision, hide)
+    const facts = factsOf(decision, this.#hide)
     const held = `${key} ${facts.limit ?? ''} ${facts.limitOf ?? ''} ${facts.reason} ${OF_STORE.has(facts.source) ? 'store' : facts.source}`
     const known = this.#open.get(held)
     const isOpen = known !== undefined && nowMs < known.record.first.getTime() + known.lengthMs

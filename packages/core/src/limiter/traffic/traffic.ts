@@ -57,7 +57,7 @@ export class Traffic {
   readonly #id = randomText(9)
   readonly #sampler = new Sampler()
   readonly #seen = new SeenLately()
-  readonly #denials = new DenialRecords()
+  readonly #denials: DenialRecords
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #notedMs = 0
@@ -76,6 +76,7 @@ export class Traffic {
 
   constructor(options: TrafficOptions) {
     this.#options = options
+    this.#denials = new DenialRecords(options.hide)
   }
 
   /** Counts a decision. Under load only some: of denials, all that took a call of the store. */
@@ -90,7 +91,7 @@ export class Traffic {
     const target = readTarget(decision.subject, hide)
     this.#seen.note(decision, weight, target)
     if (!decision.allowed)
-      this.#denials.note({ decision, context }, target, { count: weight, nowMs: nowMs(), hide })
+      this.#denials.note({ decision, context }, target, { count: weight, nowMs: nowMs() })
     this.#notedMs = elapsedMs()
     if (decision.source === 'store') this.#decidedMs = this.#notedMs
     // Without a timer, requests see to it themselves.

@@ -82,8 +82,8 @@ export class BillingDays {
   }
 
   #read({ plan: { set }, hasYears, distinct }: LimitsByDay, { anchor: day, timeZone }: Subject): Billed {
-    const given: BillingDay = { anchor: day ?? undefined, timeZone: timeZone ?? undefined }
-    const wrong = wrongInBillingDay({ anchor: given.anchor, timeZone: given.timeZone }, hasYears)
+    const given = { anchor: day ?? undefined, timeZone: timeZone ?? undefined }
+    const wrong = wrongInBillingDay(given, hasYears)
     if (wrong) {
       const [part, expected] = wrong
       const message = `subject.${part}: got ${show(given[part])}, expected ${expected}`

@@ -88,9 +88,7 @@ export class BookedLimits extends LoadedLimits {
   protected accountToKeep(ttlUs: number): Account {
     const { limits } = this
     const now = this.#now
-    // Also of a denial, which is written once the clock has gone back.
-    this.#goOnFrom(this.settledAccount())
-    let account = withoutStale(withClosed(this.account, this.#closing), limits, now)
+    let account = withoutStale(withClosed(this.settledAccount(), this.#closing), limits, now)
     for (const limit of limits) {
       if (limit.overage) account = withOpen(account, limit, { now, ttlUs })
       else if (account.length > 0 && !this.#hasOverageBeside(limit)) account = withLargerQuota(account, limit)
@@ -149,8 +147,6 @@ export class BookedLimits extends LoadedLimits {
     const { booked, account } = book(this.settledAccount(), entry, limit, now)
     if (booked !== 'booked') return booked
     const { keptId } = limit
-    // A larger plan may have restored top-ups: what the penalty uses begins with the first one again.
-    if (entry.kind === 'penalty') this.#goOnFrom(account)
     // All limits of this window count the same units.
     const isOfWindow = (one: PreparedLimit): boolean => one.keptId === keptId
     for (const one of this.limits) {
@@ -162,12 +158,8 @@ export class BookedLimits extends LoadedLimits {
     }
     if (entry.kind === 'topUp') this.#reattach(account, now, undefined)
     else if (entry.kind === 'renewal') this.#reattach(withoutOpen(account, limit), now, keptId)
+    else this.account = account
     return booked
-  }
-
-  #goOnFrom(settled: Account): void {
-    this.account = settled
-    for (const limit of this.limits) limit.goOnFrom(settled)
   }
 
   /** As `attach`, once the limits have changed: one of them may begin a new window. */

@@ -55,8 +55,8 @@ export class PreparedLimit {
   #forgetsPaid = false
   /** When the subject's limit was renewed, in µs; 0 if it was not. */
   renewedAtUs = 0
+  /** As of the load, in µs: now, and when it was written before. */
   now = 0
-  /** When it was last written, in µs. */
   last = 0
   #book: LeaseBook = NO_LEASES
   #loadedUnits = 0
@@ -192,12 +192,6 @@ export class PreparedLimit {
   settled(account: Account): Account {
     if (this.#forgetsPaid) return withoutPaid(account, this)
     return this.#pots?.settled(account, this.#count(), this.#held()) ?? account
-  }
-
-  /** Counts from this account on: what is used next is of the top-up that ends first. */
-  goOnFrom(settled: Account): void {
-    this.#pots?.goOnFrom(settled)
-    this.#notePaid()
   }
 
   /** A state made from the one that the limit had before the subject got a billing day; undefined if that counts nothing now. */

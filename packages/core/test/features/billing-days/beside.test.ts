@@ -9,6 +9,10 @@ import {
   type Reservation,
   type Store,
 } from '../../../src/index.js'
+import { billedSet } from '../../../src/plans/billed-set.js'
+import type { LimitSet } from '../../../src/plans/limit/limit-set.js'
+import { compilePlan } from '../../../src/plans/plan.js'
+import type { LimitOutcome, Outcome, StoreRequest } from '../../../src/stores/contract.js'
 import { closeBenches, redisOfAnotherProcess, sharedRedis } from '../../support/benches.js'
 
 afterAll(closeBenches)
@@ -110,20 +114,54 @@ describe.each(stores)('%s', (_, newStore) => {
     expect(heard).toEqual(['20: 10', '26: 18', '26: 10'])
   })
 
-  test('a place in the next month', async () => {
+  test.each([false, true])(
+    'a lease that nobody reports counts once, whoever asks next (first with the day: %s)',
+    async (isBilled) => {
+      const store = newStore()
+      const { set } = compilePlan('pro', '9/month', 'plans.pro')
+      const sets = [set as LimitSet, billedSet(set as LimitSet, { anchor: 25 })]
+      const [first, then] = (isBilled ? sets.toReversed() : sets) as [LimitSet, LimitSet]
+      const ask = async (request: object, own: LimitSet, cost: number): Promise<LimitOutcome | undefined> => {
+        const parts = [{ key: 'acme', set: own, cost }]
+        const [outcome] = await store.consume([
+          { shard: 0, grant: 'all', parts, ...request } as unknown as StoreRequest,
+        ])
+        return (outcome as Outcome).limits[0]
+      }
+      const wish = { id: 'lease-000001', most: 4, least: 1, share: 1, lengthUs: 1_000_000, lagUs: 0 }
+      expect(await ask({ grant: 'lease', order: { reports: [], wish } }, first, 1)).toMatchObject({
+        granted: 4,
+      })
+      clock.now += 2000
+      const left: (number | undefined)[] = []
+      for (const own of [then, first, then, first]) left.push((await ask({}, own, 1))?.remaining)
+      expect(left).toEqual([4, 3, 2, 1])
+      await store.close?.()
+    },
+  )
+
+  test('a place in the next month counts there, and once', async () => {
     clock.now = Date.UTC(2026, 0, 31, 23, 59, 59, 500)
-    const limits = ['4/month']
-    const plans = { waits: { limits, wait: { maxDelay: 2000 } }, now: { limits } }
+    const plans = { waits: { limits: ['4/month'], wait: { maxDelay: 2000 } }, more: { limits: ['6/month'] } }
     const limiter = make(newStore(), { plans, defaultPlan: 'waits' })
     await limiter.consume({ id: 'acme', plan: 'waits' }, { cost: 4 })
     const placed = limiter.consume({ id: 'acme', plan: 'waits' }, { cost: 4 })
-    const other = { id: 'acme', plan: 'now', anchor: 1 }
+    const other = { id: 'acme', plan: 'more', anchor: 1 }
+    const waiting = { id: 'acme', plan: 'waits', anchor: 1 }
     // Until the place has the month, it is free again in half a second.
-    await eventually(async () => ((await limiter.peek(other)).limits[0]?.resetMs ?? 0) > 500)
+    await eventually(async () => ((await limiter.peek(waiting)).limits[0]?.resetMs ?? 0) > 500)
     clock.now += 800
-    const { allowed } = await limiter.consume(other, { cost: 1 })
+    const { allowed } = await limiter.consume(other, { cost: 3 })
     expect([allowed, (await placed).allowed]).toEqual([false, true])
-    expect(await used(limiter, other)).toMatchObject({ used: 4 })
+    // The place is over: its units enter the window, for requests with and without the day.
+    clock.now += 60_000
+    for (const subject of [other, { id: 'acme', plan: 'more' }])
+      expect((await limiter.consume(subject)).allowed).toBe(true)
+    expect([await used(limiter, other), await used(limiter, { id: 'acme', plan: 'more' })]).toMatchObject([
+      { used: 6 },
+      { used: 6 },
+    ])
+    expect((await limiter.consume(other)).allowed).toBe(false)
   })
 })
 

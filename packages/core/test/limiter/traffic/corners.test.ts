@@ -60,7 +60,7 @@ test('after a peak, at most 250 requests a second are counted exactly again', ()
 })
 
 test('of more denied subjects than one call takes, each has its turn', () => {
-  const records = new DenialRecords()
+  const records = new DenialRecords(undefined)
   const written = new Set<string>()
   for (let round = 0; round < 3; round += 1) {
     for (let i = 0; i < 250; i += 1) {
@@ -73,7 +73,7 @@ test('of more denied subjects than one call takes, each has its turn', () => {
 })
 
 test('denials by the store and by the process alone are told apart, and a rule that was lifted is over', () => {
-  const records = new DenialRecords()
+  const records = new DenialRecords(undefined)
   const note = (more: object, nowMs: number): void =>
     records.note(
       { decision: denialOf('acme', more), context: undefined },

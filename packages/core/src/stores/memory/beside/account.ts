@@ -169,14 +169,14 @@ export class Pots {
   /** As `own`, of the limit of this window whose top-ups pay first. All of them count the same units. */
   #paysFrom: number
   /** What top-ups paid in this window that have ended since. */
-  #spent: number
-  #used: number
+  readonly #spent: number
+  readonly #used: number
   readonly #all: number
-  /** What the limit counted with units that were held, when `used` was noted. */
+  /** What the limit counted, with units that were held, before the request. `used` is of these. */
   #total = 0
   /** Those that end first are used first. */
-  #living: readonly KeptEntry[]
-  #ended: readonly KeptEntry[]
+  readonly #living: readonly KeptEntry[]
+  readonly #ended: readonly KeptEntry[]
 
   /** Undefined if the limit has none that matter. */
   static of(account: Account, limit: Topped, now: number): Pots | undefined {
@@ -234,8 +234,8 @@ export class Pots {
   }
 
   /**
-   * What top-ups have left that will have ended by then, as the account says: a denial does not write what a larger plan restored, so
-   * it counts no more when a top-up or the window ends.
+   * What is left of top-ups that will have ended by then. As the account says it: a denied request leaves the account as it is, so a larger
+   * quota has not paid for anything.
    */
   goneBy(timeUs: number): number {
     const ended = this.#living.filter(({ atUs }) => atUs <= timeUs)
@@ -252,25 +252,16 @@ export class Pots {
     return cost > this.#later + this.lasting(now + wait) ? NEVER : wait
   }
 
-  /** Notes what the limit counts as what top-ups have paid of. */
+  /** Notes what the limit counts before the request. */
   note(count: number, held: number): void {
     this.#total = count + held
-  }
-
-  /** Takes the settled account as where it goes on. From which count on top-ups pay does not change. */
-  goOnFrom(settled: Account): void {
-    const byId = new Map(settled.map((entry) => [entry.id, entry]))
-    const asSettled = (entry: KeptEntry): KeptEntry => byId.get(entry.id) ?? entry
-    this.#living = this.#living.map(asSettled)
-    this.#ended = this.#ended.map(asSettled)
-    this.#used = sumOf(this.#living, 'used')
-    this.#spent = sumOf(this.#ended, 'used')
   }
 
   /** The account with what was used since: of the top-up that ends first. What came back fills the last one. */
   settled(account: Account, count: number, held: number): Account {
     let more = this.#usedOf(count + held) - this.#used
-    // Only a request that takes units says that the plan pays: what comes late, or goes back, is of another plan, or of another window.
+    // A larger quota pays for what top-ups have paid once a request takes units on it. A refund can be of another plan or window: it fills top-ups
+    // with as many units as it gives back.
     if (count + held <= this.#total) more = Math.max(more, count + held - this.#total)
     let gone = this.#spent - this.#spentOf(count)
     const changed = new Map<string, KeptEntry>()

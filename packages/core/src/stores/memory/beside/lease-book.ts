@@ -1,8 +1,8 @@
 import type { Usage } from '../../../algorithms/implementation.js'
 import type { LeaseReport } from '../../contract.js'
 import {
-  isOfLimit,
   addPlace,
+  isOfLimit,
   keepOfPlace,
   lineOf,
   partLine,

@@ -93,6 +93,7 @@ export function anyFrom(leastUs: number): Opening {
 
 /** A limit that a place is sought in. */
 export interface LimitInLine {
+  /** As in PreparedLimit. */
   readonly ids: readonly number[]
   /** µs until this many units have come free. */
   readonly wait: (units: number) => number
@@ -118,11 +119,7 @@ export interface Coming {
   readonly units: number
 }
 
-/**
- * Whether units are of a limit.
- *
- * @param ids as in PreparedLimit
- */
+/** Whether a group of these state ids is of a limit with these ids. */
 export function isOfLimit(stateIds: readonly number[], ids: readonly number[]): boolean {
   return ids.some((id) => stateIds.includes(id))
 }

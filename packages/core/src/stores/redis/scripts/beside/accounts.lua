@@ -151,7 +151,7 @@ local function held_by(limit)
   return groups and reset > 0 and leasing.held_until(groups, limit, now + reset) or 0
 end
 
--- Notes what the limits count, with units that are held, as what top-ups have paid of.
+-- Notes what the limits count, with units that are held, before the request.
 local function note_total(set)
   for i = 1, #set do
     local limit = set[i]
@@ -208,8 +208,8 @@ local function over_of(limit)
   return max(limit.count - used - spent - limit.pots.base, 0)
 end
 
--- What is left of a limit's top-ups in `wait` µs, and what has ended by then, as the account says: a denial does not write what a larger
--- plan restored, so it counts no more when a top-up or the window ends.
+-- What is left of a limit's top-ups in `wait` µs, and of those that have ended by then. As the account says it: a denied request leaves the
+-- account as it is, so a larger quota has not paid for anything.
 local function left_in(limit, wait)
   local lasting, gone = 0, 0
   for n = 1, #limit.pots.list do
@@ -230,7 +230,8 @@ local function settle_limit(set, limit)
   local pots = limit.pots
   local used, _, spent = paid(limit)
   local more, count, total = used - pots.used, #pots.list, limit.count + held_by(limit)
-  -- Only a request that takes units says that the plan pays: what comes late, or goes back, is of another plan, or of another window.
+  -- A larger quota pays for what top-ups have paid once a request takes units on it. A refund can be of another plan or window: it fills
+  -- top-ups with as many units as it gives back.
   if total <= pots.total then more = max(more, total - pots.total) end
   local moved, first, last, step = more, 1, count, 1
   if more <= 0 then first, last, step = count, 1, -1 end

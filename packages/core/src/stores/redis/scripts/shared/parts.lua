@@ -181,7 +181,8 @@ local function load_plain(set, limit)
   return true
 end
 
--- Loads a limit that was billed from the part at `at`, if that is of its id: several of a set have the same. Returns where the next begins.
+-- Several limits of a set can have one id with a billing day. So a limit gets the part at `at`, if that has its id. Returns where the next
+-- part begins, or nil.
 local function load_in_order(set, limit, at)
   local found = parts_of(set.value)
   for i = 1, found.latest do
